@@ -25,7 +25,7 @@ import {
 import { newId } from "./rows/random.ts";
 import { LIVE, PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
-import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+import { projectKeyOf, USER_KEY, UserKeys } from "./user-rows.ts";
 
 const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, agent_id, session_id, title, created_at)
   VALUES ($id, $projectKey, $userKey, $agentId, $sessionId, $title, $now) RETURNING ${CHAT_COLUMNS}`;
@@ -99,7 +99,8 @@ export class StoredChats implements ChatStore {
     const row = await this.session.get<ChatRow>(INSERT_CHAT, {
       id: newId("chat", now, this.context.random),
       projectKey,
-      userKey: draft.userId === null ? null : await ensureKnownUser(this.session, projectKey, draft.userId, now),
+      userKey:
+        draft.userId === null ? null : await new UserKeys(this.session, projectKey).ensureKnown(draft.userId, now),
       agentId: draft.agentId ?? null,
       sessionId: draft.sessionId ?? null,
       title: draft.title,

@@ -21,7 +21,7 @@ import {
   type UserRow,
 } from "./rows/user.ts";
 import type { Session } from "./session.ts";
-import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+import { projectKeyOf, USER_KEY, UserKeys } from "./user-rows.ts";
 
 // a flag per field tells whether the field was given, because null is a value that clears it
 const CHANGE_PROFILE = `UPDATE users SET
@@ -122,6 +122,6 @@ export class StoredUsers implements UserStore {
   }
 
   async #ensureKnown(projectId: ProjectId, userId: string, now: number): Promise<bigint> {
-    return ensureKnownUser(this.session, await projectKeyOf(this.session, projectId), userId, now);
+    return new UserKeys(this.session, await projectKeyOf(this.session, projectId)).ensureKnown(userId, now);
   }
 }

@@ -23,7 +23,7 @@ import { SET_GIVEN } from "../rows/memory-columns.ts";
 import { keptFileOf, sourceColumns, unreadSource } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
-import { ensureKnownUser, userKeyOf } from "../user-rows.ts";
+import { UserKeys, userKeyOf } from "../user-rows.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 
 /** The columns of a `KnownRow` in the project `$project`. */
@@ -70,7 +70,7 @@ export class MemoryChanges {
   async change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Promise<Accepted | null> {
     const known = await this.#find(projectId, id);
     if (known === null) return null;
-    const changed = await this.apply(known, change);
+    const changed = await this.apply(known, change, new UserKeys(this.session, known.project_key));
     if (changed instanceof Fault) throw changed;
     return changed;
   }
@@ -109,14 +109,17 @@ export class MemoryChanges {
   /**
    * Changes a row. Returns a Fault if the change is refused. In this case nothing was written, except that the expiry
    * of other memories may have been recorded.
+   * @param users those of the project
    */
-  async apply(known: KnownRow, change: MemoryChange): Promise<Accepted | Fault> {
+  async apply(known: KnownRow, change: MemoryChange, users: UserKeys): Promise<Accepted | Fault> {
     const work = newWork(known, change);
-    const refusal = (await this.#conflict(known, change)) ?? (await this.#overQuota(known, work));
+    const refusal = await this.#refusal(known, change, work);
     if (refusal !== null) return refusal;
 
     const [key, now] = [known.memory_key, this.context.clock.now()];
-    const userKey = await this.#userKey(known, change.userId, now);
+    const { userId } = change;
+    const newKey = userId == null ? null : await users.ensureKnown(userId, now);
+    const userKey = userId === undefined ? known.user_key : newKey;
     const after = columnsAfter(change, known, { userKey, isRework: work !== null });
     if (work === null && isUnchanged(known, after)) {
       return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
@@ -140,22 +143,15 @@ export class MemoryChanges {
     return this.session.get<KnownRow>(FIND_BY_ID, { project: projectId, id, now: this.context.clock.now() });
   }
 
-  async #conflict(known: KnownRow, change: MemoryChange): Promise<Fault | null> {
+  async #refusal(known: KnownRow, change: MemoryChange, work: NewWork | null): Promise<Fault | null> {
     const pair = newPair(known, change);
-    if (pair === null) return null;
-    const holder = await this.holderOf(known.project_id as ProjectId, pair.userId, pair.externalId);
-    return holder === null ? null : externalIdConflict(pair.userId);
-  }
-
-  async #overQuota(known: KnownRow, work: NewWork | null): Promise<Fault | null> {
+    if (pair !== null) {
+      const holder = await this.holderOf(known.project_id as ProjectId, pair.userId, pair.externalId);
+      if (holder !== null) return externalIdConflict(pair.userId);
+    }
     if (work === null) return null;
     const bytes = work.fingerprint.contentBytes - Number(known.content_bytes);
     return this.#quotas.refusal(known.project_key, { documents: 0, bytes });
-  }
-
-  async #userKey(known: KnownRow, userId: string | null | undefined, now: number): Promise<bigint | null> {
-    if (userId === undefined) return known.user_key;
-    return userId === null ? null : ensureKnownUser(this.session, known.project_key, userId, now);
   }
 }
 

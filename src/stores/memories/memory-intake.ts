@@ -15,7 +15,7 @@ import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../row
 import type { UsedRow } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import type { Session } from "../session.ts";
-import { ensureKnownUser } from "../user-rows.ts";
+import { UserKeys } from "../user-rows.ts";
 import { KNOWN_COLUMNS, type MemoryChanges } from "./memory-change.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 
@@ -24,12 +24,10 @@ const FIND_PROJECT = `SELECT project_key, plan, documents, storage_bytes FROM pr
 
 // the memories that have the pairs of user and externalId of drafts, even expired ones
 const HOLDERS = ({ rows, keyOrZero, forUpdate }: Dialect) => `SELECT ${KNOWN_COLUMNS}
-  FROM ${rows({ user_id: "text", external_id: "text" })}
-  LEFT JOIN users ON users.project_key = $projectKey AND users.id = given.user_id
-  CROSS JOIN memories
-  WHERE memories.project_key = $projectKey AND memories.external_id = given.external_id
-    AND memories.external_id IS NOT NULL AND ${keyOrZero("memories.user_key")} = coalesce(users.user_key, 0)
-    AND memories.deleted_at IS NULL AND (given.user_id IS NULL OR users.user_key IS NOT NULL)
+  FROM ${rows({ user_key: "bigint", external_id: "text" })} CROSS JOIN memories
+  WHERE memories.project_key = $projectKey AND ${keyOrZero("memories.user_key")} = given.user_key
+    AND memories.external_id = given.external_id AND memories.external_id IS NOT NULL
+    AND memories.deleted_at IS NULL
   ${forUpdate("memories")}`;
 
 /** Maximum size of the contents of the drafts that are inserted together, in UTF-16 code units. */
@@ -56,9 +54,11 @@ export class MemoryIntake {
     const project = await this.session.get<UsedRow & { readonly project_key: bigint }>(FIND_PROJECT, params);
     if (project === null) throw new Fault("project_not_found", `There is no project '${projectId}' any more.`);
     const projectKey = project.project_key;
-    const holders = await this.#holders(projectId, projectKey, drafts);
+    const users = new UserKeys(this.session, projectKey);
+    await users.read(drafts.flatMap(({ userId }) => userId ?? []));
+    const holders = await this.#holders(projectId, users, drafts);
     const results = new Map<number, Accepted | Fault>();
-    const batch = new Insertions(this.session, this.context, projectKey, results);
+    const batch = new Insertions(this.session, this.context, users, results);
     const room = this.#quotas.room(projectKey, project);
     for (const [position, draft] of drafts.entries()) {
       const pair = pairOf(draft);
@@ -66,7 +66,7 @@ export class MemoryIntake {
       const known = await this.#holder(projectId, draft, holders.get(pair));
       if (pair !== NO_PAIR) holders.set(pair, "changed");
       if (known !== null) {
-        results.set(position, await this.changes.apply(known, draft));
+        results.set(position, await this.changes.apply(known, draft, users));
         room.readAgain();
         continue;
       }
@@ -101,18 +101,17 @@ export class MemoryIntake {
   }
 
   /** The memories that have the pairs of user and externalId of drafts, by the names of the pairs (`pairOf`). */
-  async #holders(
-    projectId: ProjectId,
-    projectKey: bigint,
-    drafts: readonly MemoryDraft[],
-  ): Promise<Map<string, Holder>> {
-    const named = drafts.filter(({ externalId }) => externalId !== undefined);
-    if (named.length === 0) return new Map();
+  async #holders(projectId: ProjectId, users: UserKeys, drafts: readonly MemoryDraft[]): Promise<Map<string, Holder>> {
+    const pairs = drafts.flatMap(({ userId, externalId }) => {
+      const userKey = userId === undefined ? 0n : users.keyOf(userId);
+      return externalId === undefined || userKey === null ? [] : [{ userKey, externalId }];
+    });
+    if (pairs.length === 0) return new Map();
     const rows = await this.session.all<KnownRow>(HOLDERS, {
       project: projectId,
-      projectKey,
-      user_id: named.map(({ userId }) => userId ?? null),
-      external_id: named.map(({ externalId }) => externalId ?? null),
+      projectKey: users.projectKey,
+      user_key: pairs.map(({ userKey }) => userKey),
+      external_id: pairs.map(({ externalId }) => externalId),
     });
     return new Map(rows.map((row) => [nameOf(row.user_id, row.external_id), row]));
   }
@@ -131,18 +130,17 @@ interface Insertion {
 class Insertions {
   #waiting: Insertion[] = [];
   #characters = 0;
-  readonly #userKeys = new Map<string, bigint>();
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
-    private readonly projectKey: bigint,
+    private readonly users: UserKeys,
     private readonly results: Map<number, Accepted | Fault>,
   ) {}
 
   async add(position: number, draft: MemoryDraft, fingerprint: ContentFingerprint): Promise<void> {
     const { userId, content, upload } = draft;
-    const userKey = userId === undefined ? null : await this.#userKey(userId);
+    const userKey = userId === undefined ? null : await this.users.ensureKnown(userId, this.context.clock.now());
     const source = upload === undefined ? null : unreadSource(upload);
     const columns = columnsAfter(draft, null, { userKey, isRework: false });
     this.#waiting.push({ position, memory: { content, fingerprint, source, columns } });
@@ -158,20 +156,12 @@ class Insertions {
     const { engine, clock, random } = this.context;
     const now = clock.now();
     const memories = waiting.map(({ memory }) => ({ ...memory, id: newId("mem", now, random) }));
-    const rows = await engine.insertMemories(this.session, memories, { projectKey: this.projectKey, now });
+    const rows = await engine.insertMemories(this.session, memories, { projectKey: this.users.projectKey, now });
     for (const [at, { position }] of waiting.entries()) {
       const row = rows[at];
       invariant(row !== undefined, "an inserted memory returned no row");
       this.results.set(position, { memory: toMemory(row), outcome: "created", releasedFile: null });
     }
-  }
-
-  async #userKey(userId: string): Promise<bigint> {
-    const known = this.#userKeys.get(userId);
-    if (known !== undefined) return known;
-    const made = await ensureKnownUser(this.session, this.projectKey, userId, this.context.clock.now());
-    this.#userKeys.set(userId, made);
-    return made;
   }
 }
 
@@ -184,5 +174,5 @@ function pairOf({ userId, externalId }: MemoryDraft): string {
 }
 
 function nameOf(userId: string | null, externalId: string | null): string {
-  return JSON.stringify([userId, externalId]);
+  return `${JSON.stringify(userId)} ${externalId}`;
 }
