@@ -1,6 +1,6 @@
 // What a draft or a change makes of a memory's row: its columns, its content, and conflicts of `externalId`.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../../domain/fault.ts";
 import type { MemoryChange, ReceivedFile } from "../../domain/memory.ts";
@@ -25,21 +25,19 @@ export function isUnchanged(known: MemoryRow, after: GivenColumns): boolean {
   return (
     after.user_key === known.user_key &&
     after.given === known.given &&
-    OWN_ATTRIBUTES.every(({ column, type }) =>
-      type === "object" ? isSameJson(`${after[column]}`, `${known[column]}`) : after[column] === known[column],
+    OWN_ATTRIBUTES.every(
+      ({ column, type }) =>
+        after[column] === known[column] ||
+        (type === "object" && isDeepStrictEqual(JSON.parse(`${after[column]}`), JSON.parse(`${known[column]}`))),
     )
   );
-}
-
-function isSameJson(one: string, other: string): boolean {
-  return one === other || isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
 }
 
 /** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
 export function fingerprintOf(content: string): ContentFingerprint {
   return {
     contentBytes: Buffer.byteLength(content, "utf8"),
-    contentSha256: createHash("sha256").update(content, "utf8").digest(),
+    contentSha256: hash("sha256", content, "buffer"),
   };
 }
 
@@ -58,9 +56,12 @@ export function columnsAfter(
   for (const attribute of OWN_ATTRIBUTES) {
     const { property, column, setBy } = attribute;
     const value = change[property];
-    const stays = setBy !== "extraction" || !isRework || givenBefore.includes(property);
-    const before = known !== null && stays ? known[column] : null;
-    after[column] = value === undefined ? before : value === null ? null : toColumn(attribute, value);
+    if (value != null) {
+      after[column] = toColumn(attribute, value);
+      continue;
+    }
+    const stays = value === undefined && (!isRework || setBy !== "extraction" || givenBefore.includes(property));
+    after[column] = known !== null && stays ? known[column] : null;
   }
   const isGiven = (field: ExtractedField) =>
     change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;

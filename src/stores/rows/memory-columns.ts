@@ -56,12 +56,20 @@ export const ATTRIBUTE_COLUMNS = ATTRIBUTES.map(({ property, column }) =>
   property === "userId" ? `${USER_ID} AS ${column}` : `memories.${column}`,
 ).join(", ");
 
+const READ = ATTRIBUTES.map(({ property, column, type }) => ({
+  property,
+  column,
+  isTime: isTime(type),
+  isJson: isJson(type),
+}));
+
 /** The attributes of a row. */
 export function attributesIn(row: AttributeColumns): MemoryAttributes {
   const attributes: Partial<Record<AttributeName, unknown>> = {};
-  for (const { property, column, type } of ATTRIBUTES) {
+  for (const { property, column, isTime, isJson } of READ) {
     const value = row[column];
-    attributes[property] = value === null ? null : fromColumn(type, value);
+    if (value === null || (!isTime && !isJson)) attributes[property] = value;
+    else attributes[property] = isTime ? Number(value) : JSON.parse(value as string);
   }
   return attributes as MemoryAttributes;
 }
@@ -70,11 +78,6 @@ export function attributesIn(row: AttributeColumns): MemoryAttributes {
 export function toColumn({ type }: MemoryAttribute, value: unknown): string | bigint {
   if (isTime(type)) return BigInt(value as number);
   return isJson(type) ? JSON.stringify(value) : (value as string);
-}
-
-function fromColumn(type: AttributeType, value: string | bigint): unknown {
-  if (isTime(type)) return Number(value);
-  return isJson(type) ? JSON.parse(value as string) : value;
 }
 
 /** Whether columns have values of a type as JSON. */

@@ -144,5 +144,6 @@ function isList(value: Value): value is readonly (string | null)[] | readonly (b
 
 /** A list as one parameter, a JSON array. */
 function listOf(values: readonly (string | bigint | null)[]): string {
-  return `[${values.map((value) => (typeof value === "bigint" ? value : JSON.stringify(value))).join(",")}]`;
+  const hasKeys = values.some((value) => typeof value === "bigint");
+  return hasKeys ? `[${values.map((value) => value ?? "null").join(",")}]` : JSON.stringify(values);
 }
