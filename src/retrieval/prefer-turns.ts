@@ -4,10 +4,8 @@
 // turns are preferred, unless the query asks what the assistant said. Reads hydrated candidates, before the reranker.
 // Other passages keep their scores.
 
-import askedSpeakerList from "../../data/words/asked-speaker.txt" with { type: "text" };
 import { roleOf, type Turn } from "../domain/chunk.ts";
-import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, spacedWords } from "../words/word-patterns.ts";
+import { asksForAssistant } from "./asked-role.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
 /** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
@@ -23,21 +21,10 @@ const QUESTION_LOSS = 0.4;
 /** Share of the distance to the question before it that a reply by another speaker gains. */
 const REPLY_GAIN = 0.5;
 /**
- * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the query asks for what
- * the assistant said. A larger loss would rank better where that is recognised (docs/measurements.md); where it is not,
- * it is the right turn that loses.
+ * In a conversation with an assistant: loss of the assistant's turns, or of the user's if the query asks for what the
+ * assistant said.
  */
-const OTHER_ROLE_LOSS = 0.5;
-
-const ASKED_SPEAKER = parseWordList(askedSpeakerList);
-const REQUEST = new RegExp(anyOf(ASKED_SPEAKER.get("request") ?? []), "gu");
-const YOU = new RegExp(anyOf(ASKED_SPEAKER.get("you") ?? []), "u");
-/** Patterns of the sections of single languages, whose words would match words of other languages. */
-const YOU_BY_LANGUAGE = new Map(
-  [...ASKED_SPEAKER]
-    .filter(([section]) => section !== "request" && section !== "you")
-    .map(([language, words]) => [language, new RegExp(anyOf(words), "u")]),
-);
+const OTHER_ROLE_LOSS = 1;
 
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
 const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
@@ -110,16 +97,6 @@ export function preferTurns(
   return sortByHybridScore(
     candidates.map((candidate) => ({ ...candidate, hybridScore: changed.get(candidate) ?? candidate.hybridScore })),
   );
-}
-
-/**
- * Whether a query asks for what an assistant said, such as "what did you recommend?".
- * @param language of the query, BCP 47; `und` if unsure
- */
-export function asksForAssistant(query: string, language: string): boolean {
-  const words = spacedWords(query).replace(REQUEST, " ");
-  const byLanguage = YOU_BY_LANGUAGE.get(language.split("-")[0] ?? "");
-  return YOU.test(words) || byLanguage?.test(words) === true;
 }
 
 /** The speaker whom the query names first, by full name or by the first word of it; null if it names none. */

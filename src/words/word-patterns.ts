@@ -19,6 +19,9 @@ const ARABIC = /\p{Script=Arabic}/u;
 const ARABIC_PREFIX = "(?:[وفبكل]?ال|لل|[وفبكل])?";
 /** Maximum number of words that `_*_` stands for. */
 const GAP_WORDS_MAX = 6;
+/** Maximum number of letters that `*` stands for; without it, long texts in scripts without spaces take seconds. */
+const ANY_LETTERS_MAX = 30;
+const ANY_LETTERS = `[\\p{L}\\p{M}]{0,${ANY_LETTERS_MAX}}`;
 
 /**
  * Folds a text: NFKC, lower case, without accents on Latin and Cyrillic letters and without Arabic vowel marks.
@@ -41,8 +44,8 @@ export function spacedWords(text: string): string {
 
 /**
  * Source of a regular expression that finds any of these words in the result of `spacedWords`. Within a word, `_`
- * stands for a space, `*` for any letters, and `_*_` for up to six words. A match starts and ends at spaces that it
- * does not contain, except in scripts without spaces.
+ * stands for a space, `*` for up to 30 letters, and `_*_` for up to six words. A match starts and ends at spaces that
+ * it does not contain, except in scripts without spaces.
  */
 export function anyOf(words: readonly string[]): string {
   const folded = [...new Set(words.map(foldLetters))];
@@ -62,6 +65,6 @@ function prefixOf(word: string): string {
 function sourceOf(word: string): string {
   return word
     .split("_*_")
-    .map((part) => part.replaceAll("_", " ").replaceAll("*", "[\\p{L}\\p{M}]*"))
+    .map((part) => part.replaceAll("_", " ").replaceAll("*", ANY_LETTERS))
     .join(`(?: [^ ]+){0,${GAP_WORDS_MAX}} `);
 }
