@@ -2,12 +2,16 @@
 // only the necessary columns are read, and nothing is parsed that is written again.
 
 import type { MemoryKey, UserKey } from "../../domain/ids.ts";
-import { ATTRIBUTES, type AttributeType } from "../../domain/memory-attributes.ts";
+import { ATTRIBUTES } from "../../domain/memory-attributes.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import { type MemoryRow, numberOrNull, toSource } from "./memory.ts";
-import { type AttributeColumns, isJson, isTime } from "./memory-columns.ts";
+import { type AttributeColumns, isJson } from "./memory-columns.ts";
 
-const FILTERABLE = ATTRIBUTES.filter(({ isFilterable }) => isFilterable);
+const FILTERABLE = ATTRIBUTES.filter(({ isFilterable }) => isFilterable).map(({ name, column, type }) => ({
+  label: `"${name}":`,
+  column,
+  isJson: isJson(type),
+}));
 
 /** A row with the columns `VISIBLE_COLUMNS` (sql.ts). */
 export type VisibleRow = AttributeColumns & Pick<MemoryRow, "memory_key" | "id" | "user_key" | "source">;
@@ -24,12 +28,14 @@ export function visibleOf(row: VisibleRow): VisibleMemory {
 
 /** The same text as `filteredAttributesJson` of the memory. Tags and metadata are JSON in the row already. */
 function filteredAttributesOf(row: VisibleRow): string {
-  const attributes = FILTERABLE.map(({ name, column, type }) => `"${name}":${jsonOf(type, row[column])}`);
+  let attributes = "";
+  for (const { label, column, isJson } of FILTERABLE) attributes += `${label}${jsonOf(row[column], isJson)},`;
   const mediaType = toSource(row)?.media_type ?? null;
-  return `{${attributes.join(",")},"memory_id":${JSON.stringify(row.id)},"source.media_type":${JSON.stringify(mediaType)},\
+  return `{${attributes}"memory_id":${JSON.stringify(row.id)},"source.media_type":${JSON.stringify(mediaType)},\
 "metadata":${row.metadata}}`;
 }
 
-function jsonOf(type: AttributeType, value: string | bigint | null): string {
-  return value === null || isTime(type) || isJson(type) ? `${value}` : JSON.stringify(value);
+function jsonOf(value: string | bigint | null, isJson: boolean): string | number | null {
+  if (typeof value === "bigint") return Number(value); // half the time of a bigint in a text
+  return value === null || isJson ? value : JSON.stringify(value);
 }
