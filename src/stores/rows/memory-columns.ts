@@ -34,7 +34,7 @@ export type GivenColumns = Pick<AttributeColumns, ColumnName<OwnAttribute>> & {
 /** The attributes that callers can set, except the user. */
 export const OWN_ATTRIBUTES = GIVEN_ATTRIBUTES.filter(
   (attribute): attribute is NamedAttribute<OwnAttribute> => attribute.property !== "userId",
-);
+).map(({ property, column, type, setBy }) => ({ property, column, type, setBy })); // all alike, which is read faster
 /** The columns that callers can set, for INSERT and UPDATE, with their types in PostgreSQL. */
 export const GIVEN_COLUMNS: readonly { readonly name: keyof GivenColumns; readonly type: "text" | "bigint" }[] = [
   ...OWN_ATTRIBUTES.map(({ column, type }) => ({ name: column, type: isTime(type) ? "bigint" : "text" }) as const),
@@ -75,7 +75,7 @@ export function attributesIn(row: AttributeColumns): MemoryAttributes {
 }
 
 /** The value of a column for a value of an attribute. */
-export function toColumn({ type }: MemoryAttribute, value: unknown): string | bigint {
+export function toColumn({ type }: Pick<MemoryAttribute, "type">, value: unknown): string | bigint {
   if (isTime(type)) return BigInt(value as number);
   return isJson(type) ? JSON.stringify(value) : (value as string);
 }
