@@ -6,6 +6,7 @@
 
 import { roleOf, type Turn } from "../domain/chunk.ts";
 import { asksForAssistant } from "./asked-role.ts";
+import { isBareTurn } from "./bare-turns.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
 /** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
@@ -25,6 +26,8 @@ const REPLY_GAIN = 0.5;
  * assistant said.
  */
 const OTHER_ROLE_LOSS = 1;
+/** In a conversation with an assistant: loss of a turn that says nothing, such as "tell me more". */
+const BARE_LOSS = 1;
 
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
 const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
@@ -37,6 +40,8 @@ interface TurnCandidate {
   readonly turn: Turn;
   /** The spoken text, without the speaker's name. */
   readonly spoken: string;
+  /** Of the conversation, BCP 47; `und` if unknown. */
+  readonly language: string;
   /** Identifies the turn before this one in the same memory. */
   readonly before: string;
 }
@@ -61,29 +66,32 @@ export function hasTurns(hydrated: ReadonlyMap<bigint, Hydrated>): boolean {
  * @param candidates hydrated, best first
  */
 export function preferTurns(
-  { query, language, usesNames }: TurnQuery,
+  { query, language: queryLanguage, usesNames }: TurnQuery,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
 ): readonly Candidate[] {
   const turns = new Map<string, TurnCandidate>();
   for (const candidate of candidates) {
-    const place = hydrated.get(candidate.chunkKey)?.passage;
-    if (place?.place.turn === undefined) continue;
-    const { turn, ordinal } = place.place;
+    const found = hydrated.get(candidate.chunkKey);
+    if (found?.passage.place.turn === undefined) continue;
+    const { turn, ordinal } = found.passage.place;
     const at = (position: number) => `${candidate.memoryKey} ${turn.session} ${position}`;
-    const spoken = place.text.slice(turn.labelUnits).trim();
-    turns.set(at(ordinal), { candidate, turn, spoken, before: at(ordinal - 1) });
+    const spoken = found.passage.text.slice(turn.labelUnits).trim();
+    const { language } = found.memory;
+    turns.set(at(ordinal), { candidate, turn, spoken, language: language ?? "und", before: at(ordinal - 1) });
   }
   if (turns.size === 0) return candidates;
 
-  const named = namedSpeaker(query, new Set([...turns.values()].flatMap(({ turn }) => turn.speaker ?? [])));
-  const askedRole = asksForAssistant(query, language) ? "assistant" : "user";
+  const speakers = [...turns.values()].flatMap(({ turn }) => turn.speaker ?? []);
+  const named = namedSpeaker(query, new Set(speakers.filter((speaker) => roleOf(speaker) === null)));
+  const askedRole = asksForAssistant(query, queryLanguage) ? "assistant" : "user";
   const distance = distanceToRank(TURN_CANDIDATES, candidates);
   const changed = new Map<Candidate, number>();
-  for (const { candidate, turn, spoken, before } of turns.values()) {
+  for (const { candidate, turn, spoken, language, before } of turns.values()) {
     const role = roleOf(turn.speaker);
-    if (role !== null && named === null) {
-      changed.set(candidate, candidate.hybridScore - (role === askedRole ? 0 : distance * OTHER_ROLE_LOSS));
+    if (role !== null) {
+      const loss = (role === askedRole ? 0 : OTHER_ROLE_LOSS) + (isBareTurn(spoken, language) ? BARE_LOSS : 0);
+      changed.set(candidate, candidate.hybridScore - distance * loss);
       continue;
     }
     if (!usesNames) continue;

@@ -153,7 +153,7 @@ describe("in a conversation with an assistant", () => {
     ordinal: 1,
   };
   const reply: Said = { speaker: "assistant", text: "A plumber for your flat in Lund is Holm.", score: 1, ordinal: 2 };
-  const last: Said = { speaker: "user", text: "Thanks.", score: 0, ordinal: 3 };
+  const last: Said = { speaker: "user", text: "The roof is red.", score: 0, ordinal: 3 };
   const list = [reply, told, last];
 
   test("the assistant's turns lose the distance, and a request of the user loses nothing", () => {
@@ -165,6 +165,22 @@ describe("in a conversation with an assistant", () => {
   });
   test("the user's turns lose it if the question asks for what the assistant said", () => {
     expect(preferred("Which plumber did you recommend?", list)).toEqual([
+      [reply.text, 1],
+      [told.text, expect.closeTo(-0.2)],
+      [last.text, -1],
+    ]);
+  });
+  test("turns that say nothing lose it, too", () => {
+    const bare: Said = { speaker: "user", text: "ok, tell me more about the flat", score: 0.9, ordinal: 9 };
+    expect(preferred("Where is my flat?", [reply, bare, told, last])).toEqual([
+      [told.text, 0.8],
+      [reply.text, 0],
+      [last.text, 0],
+      [bare.text, expect.closeTo(-0.1)],
+    ]);
+  });
+  test("a role is not a name", () => {
+    expect(preferred("Which plumber did the assistant recommend to the user?", list)).toEqual([
       [reply.text, 1],
       [told.text, expect.closeTo(-0.2)],
       [last.text, -1],
