@@ -1,6 +1,6 @@
-// What the SQL of the two databases calls differently. A statement that needs one of these expressions is a function of
-// the dialect; each session makes its text once. Statements that differ in more than expressions stand in sqlite/ and
-// postgres/.
+// What differs between databases: expressions of SQL, tables and columns that not all of them have, what triggers do. A
+// statement that needs one of these is a function of the dialect; each session makes its text once. Statements that
+// differ in more stand in sqlite/ and postgres/. Nothing outside of these folders asks which database it is.
 //
 // What both understand, so that it is not here: coalesce (not ifnull), CASE (not iif), CAST(x AS bigint) and
 // CAST(x AS text) (not ::), ON CONFLICT DO NOTHING, RETURNING, `INSERT INTO t AS alias`, LIMIT $rows.
@@ -15,9 +15,13 @@ type OfValue = (value: string) => string;
 type OfElement = (column: string, value: string) => string;
 type OfTable = (table?: string) => string;
 
-/** The expressions that differ. */
+/** A column that repeats a part of `source`. */
+export type RepeatOfSource = "file" | "media_type";
+/** A column that repeats a part of `settings`. */
+export type RepeatOfSettings = "retention_days";
+
+/** What differs. */
 export interface Dialect {
-  readonly name: "sqlite" | "postgres";
   /** Rest of a condition after a column: its value is in the list, as in `memory_key ${isIn("keys")}`. */
   readonly isIn: OfList;
   /** Rest of a condition after a column: its value is not in the list. */
@@ -53,16 +57,16 @@ export interface Dialect {
   readonly forUpdateSkipLocked: OfTable;
   /** At the end of a SELECT of rows to delete: leaves out what another transaction uses. A later call gets it. */
   readonly forRemoval: string;
-  /** A text that only PostgreSQL gets, for columns that only it has. */
-  readonly onPostgres: OfValue;
-  /** Name of the kept file of a memory. PostgreSQL has it, and the next one, in columns of their own. */
+  /** Name of the kept file of a memory. */
   readonly keptFile: string;
   /** Media type of the uploaded file of a memory. */
   readonly mediaType: string;
-  /** Assignments of an UPDATE to the columns for `sourceColumns` (rows/memory-file.ts). */
-  readonly setSource: string;
+  /** Columns of memories that repeat parts of `source`, so that indexes can use them (rows/memory-file.ts). */
+  readonly repeatsOfSource: readonly RepeatOfSource[];
   /** The setting `retention_days` of a project. */
   readonly retentionDays: string;
+  /** Columns of projects that repeat parts of `settings`. */
+  readonly repeatsOfSettings: readonly RepeatOfSettings[];
   /** Condition for memories: their lease was taken by this node, `$node`. */
   readonly leasedHere: string;
   /** Table `project_service`, whose `served_lease` says when a project was served last. */
@@ -71,6 +75,12 @@ export interface Dialect {
   readonly nextKnownUser: string;
   /** Moves on to the next place; null if reading `nextKnownUser` did so. */
   readonly advanceKnownUsers: string | null;
+  /** Tables of `ownedTables` (erasure.ts) that this database does not have. */
+  readonly missingTables: readonly string[];
+  /** Whether triggers make the rows of `memory_tags` follow the column `tags`. */
+  readonly hasTagTriggers: boolean;
+  /** Whether several transactions can be open, so that those that concern the same project wait for each other. */
+  readonly locksProjects: boolean;
 }
 
 /**

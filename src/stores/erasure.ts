@@ -1,8 +1,7 @@
 // What belongs to a memory, a user and a project, table by table, in the order in which it is erased. The purge of
 // memories, the deletion of projects and `mneme forget` work through this list, so that no table is forgotten:
-// test/stores/erased-tables.test.ts fails for a table of either database that it does not name.
-
-import type { Dialect } from "./dialect.ts";
+// test/stores/erased-tables.test.ts fails for a table of either database that it does not name. Not every database has
+// all tables (`missingTables` in dialect.ts).
 
 /** Terms of SQL by which the rows of an owner are found. */
 export interface OwnerTerms {
@@ -25,8 +24,6 @@ export interface OwnedTable {
   readonly ofProject?: string;
   /** The table whose erased rows take these with them, by cascades and triggers (migrations.ts). */
   readonly with?: string;
-  /** Whether only PostgreSQL has the table. */
-  readonly isShared?: true;
 }
 
 /** All tables with rows of owners. Rows that refer to others are erased before these. */
@@ -54,8 +51,8 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
       ofMemories: `memory_id ${ids}`,
       ...inProject("webhook_key", "webhooks"),
     },
-    { ...ofMemory("publication_parts"), with: "texts", isShared: true },
-    { ...ofMemory("publication_vectors"), with: "texts", isShared: true },
+    { ...ofMemory("publication_parts"), with: "texts" },
+    { ...ofMemory("publication_vectors"), with: "texts" },
     { table: "memory_tags", ofMemories: `${ofProject} AND ${ofMemories}`, ofProject },
     { table: "chats", ofUser, ofProject },
     {
@@ -86,8 +83,8 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
     },
     { table: "users", ofUser, ofProject },
     ...["webhooks", "monthly_usage", "daily_ingestion_tokens", "project_models"].map((table) => ({ table, ofProject })),
-    { table: "project_service", with: "projects", ofProject, isShared: true },
-    { table: "project_changes", with: "projects", ofProject, isShared: true },
+    { table: "project_service", with: "projects", ofProject },
+    { table: "project_changes", with: "projects", ofProject },
     { table: "projects", ofProject },
   ];
 }
@@ -98,21 +95,19 @@ export const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $projec
 const NOTHING: OwnerTerms = { project: "NULL", user: "NULL", userId: "NULL", keys: "IS NULL", ids: "IS NULL" };
 
 /** Statements that erase what is left of the removed project `$project` after its memories, in their order. */
-export function projectErasure(database: Dialect["name"]): readonly string[] {
+export function projectErasure(): readonly string[] {
   return ownedTables({ ...NOTHING, project: REMOVED_KEY }).flatMap((of) =>
-    of.ofProject === undefined || isErasedElsewhere(of, database)
-      ? []
-      : [`DELETE FROM ${of.table} WHERE ${of.ofProject}`],
+    of.ofProject === undefined || isErasedElsewhere(of) ? [] : [`DELETE FROM ${of.table} WHERE ${of.ofProject}`],
   );
 }
 
 /** Statements that erase what is left of a user after the memories of the user, in their order. */
-export function userErasure(database: Dialect["name"], terms: OwnerTerms): readonly string[] {
+export function userErasure(terms: OwnerTerms): readonly string[] {
   return ownedTables(terms).flatMap((of) =>
-    of.ofUser === undefined || isErasedElsewhere(of, database) ? [] : [`DELETE FROM ${of.table} WHERE ${of.ofUser}`],
+    of.ofUser === undefined || isErasedElsewhere(of) ? [] : [`DELETE FROM ${of.table} WHERE ${of.ofUser}`],
   );
 }
 
-function isErasedElsewhere(of: OwnedTable, database: Dialect["name"]): boolean {
-  return of.table === "memories" || of.with !== undefined || (of.isShared === true && database === "sqlite");
+function isErasedElsewhere(of: OwnedTable): boolean {
+  return of.table === "memories" || of.with !== undefined;
 }

@@ -28,11 +28,10 @@ export const HIDDEN = -1;
 /** Finds the default project. */
 export const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
 // if another process creates the default project at the same time, one of the two rows is inserted
-const INSERT = ({ onPostgres }: Dialect) => `INSERT INTO projects
-    (id, name, plan, settings, is_default, secret, created_at${onPostgres(", retention_days")})
-  VALUES ($id, $name, $plan, $settings, $isDefault, $secret, $now${onPostgres(", $retentionDays")})
+const INSERT = ({ repeatsOfSettings: repeats }: Dialect) => `INSERT INTO projects
+    (${["id, name, plan, settings, is_default, secret, created_at", ...repeats].join(", ")})
+  VALUES (${["$id, $name, $plan, $settings, $isDefault, $secret, $now", ...repeats.map((name) => `$${name}`)].join(", ")})
   ON CONFLICT (is_default) WHERE is_default = 1 DO NOTHING RETURNING ${PROJECT_COLUMNS}`;
-// how far a project was served; SQLite keeps it in memory
 const INSERT_SERVICE = "INSERT INTO project_service (project_key) VALUES ($projectKey)";
 const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
 const FIND = ({ isIn }: Dialect) => `SELECT id AS asked, ${PROJECT_COLUMNS} FROM projects
@@ -41,9 +40,8 @@ const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at I
 const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
-const CHANGE = ({ onPostgres }: Dialect) => `UPDATE projects SET name = coalesce($name, name),
-    plan = coalesce($plan, plan), settings = coalesce($settings, settings)
-    ${onPostgres(", retention_days = coalesce($retentionDays, retention_days)")}
+const CHANGE = ({ repeatsOfSettings: repeats }: Dialect) => `UPDATE projects
+  SET ${["name", "plan", "settings", ...repeats].map((name) => `${name} = coalesce($${name}, ${name})`).join(", ")}
   WHERE id = $project AND deleted_at IS NULL RETURNING ${PROJECT_COLUMNS}`;
 
 const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
@@ -62,7 +60,7 @@ const MEMORIES_DELETED = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
 const ERASE_MEMORIES = ({ isIn }: Dialect) => `DELETE FROM memories
   WHERE memory_key ${isIn("keys")} AND project_key = ${REMOVED_KEY} RETURNING source`;
-const ERASE = { sqlite: projectErasure("sqlite"), postgres: projectErasure("postgres") };
+const ERASE = projectErasure();
 
 type Draft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };
 
@@ -128,7 +126,7 @@ export class ProjectRows {
       name: name ?? null,
       plan: plan ?? null,
       settings: settings === undefined ? null : JSON.stringify(settings),
-      retentionDays: settings?.retention_days ?? null,
+      retention_days: settings?.retention_days ?? null,
     });
     return row === null ? null : toProject(row);
   }
@@ -173,7 +171,7 @@ export class ProjectRows {
   async erase(id: ProjectId): Promise<void> {
     const left = await this.memoriesOfRemoved(id, 1);
     invariant(left.length === 0, `project ${id} still has memories and cannot be erased`);
-    for (const sql of ERASE[this.session.dialect.name]) await this.session.run(sql, { project: id });
+    for (const sql of ERASE) await this.session.run(sql, { project: id });
   }
 
   async #insert({ name, plan, settings }: Draft, isDefault: 0 | 1): Promise<Project | null> {
@@ -184,14 +182,19 @@ export class ProjectRows {
       name,
       plan,
       settings: JSON.stringify(settings),
-      retentionDays: settings.retention_days,
+      retention_days: settings.retention_days,
       isDefault,
       secret: random(PROJECT_SECRET_BYTES),
       now,
     });
     if (row === null) return null;
-    if (this.session.dialect.name === "postgres")
-      await this.session.run(INSERT_SERVICE, { projectKey: row.project_key });
+    await beginService(this.session, row.project_key);
     return toProject(row);
   }
+}
+
+/** Adds the row that says how far a new project was served, if this database has a table for it. */
+export async function beginService(session: Session, projectKey: bigint): Promise<void> {
+  if (session.dialect.missingTables.includes("project_service")) return;
+  await session.run(INSERT_SERVICE, { projectKey });
 }

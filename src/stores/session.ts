@@ -64,7 +64,7 @@ export type InTransaction = <T>(work: (session: Session) => Promise<T>) => Promi
 
 /** Locks the projects whose ids `sql` returns. `sql` reads committed data, outside of the transaction (`lookUp`). */
 export async function lockProjects(session: Session, sql: Sql, params?: Bindings): Promise<void> {
-  if (session.dialect.name === "sqlite") return; // only one transaction is open
+  if (!session.dialect.locksProjects) return;
   const projects = await session.lookUp<{ readonly id: string }>(sql, params);
   await session.lock(projects.map(({ id }) => id));
 }

@@ -87,8 +87,7 @@ export class StoredTraces implements TraceStore {
 
   async eraseUser({ userKey: user, projectKey: project, id }: Subject): Promise<void> {
     await this.write(async (rows) => {
-      const { dialect } = rows;
-      for (const sql of userErasure(dialect.name, termsIn(dialect))) await rows.run(sql, { project, user, id });
+      for (const sql of userErasure(termsIn(rows.dialect))) await rows.run(sql, { project, user, id });
     });
   }
 }
@@ -105,10 +104,10 @@ async function countRows(rows: Session, subject: Subject): Promise<Readonly<Reco
   const ids = [...memories.map((memory) => memory.id), ...(kind === "user" ? [userSubject(id)] : [])];
   const known = { project, user, id, keys: memories.map(({ key }) => key), ids };
   const counts: Record<string, number> = {};
-  for (const { table, isShared, ofMemories, ofUser, ofProject } of ownedTables(termsIn(rows.dialect))) {
+  for (const { table, ofMemories, ofUser, ofProject } of ownedTables(termsIn(rows.dialect))) {
     const own = { memory: undefined, user: ofUser, project: ofProject }[kind];
     const conditions = [ofMemories, own].flatMap((where) => (where === undefined ? [] : [`(${where})`]));
-    if (conditions.length === 0 || (isShared === true && rows.dialect.name === "sqlite")) continue;
+    if (conditions.length === 0 || rows.dialect.missingTables.includes(table)) continue;
     const sql = `SELECT count(*) AS n FROM ${table} WHERE ${conditions.join(" OR ")}`;
     const row = await rows.get<{ readonly n: bigint }>(sql, known);
     counts[table] = Number(row?.n ?? 0n);

@@ -8,8 +8,9 @@ import { ExportError, type ExportRecord, type RecordOf } from "../../domain/proj
 import type { Clock } from "../../kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 import type { Dialect, Sql } from "../dialect.ts";
-import { foldTitle, storedSource } from "../rows/memory.ts";
-import { keptFileOf } from "../rows/memory-file.ts";
+import { beginService } from "../project-rows.ts";
+import { foldTitle } from "../rows/memory.ts";
+import { setSource, sourceColumns } from "../rows/memory-file.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { AnyRow, InTransaction, Session } from "../session.ts";
 import { columnsOf, RECORD_ROWS } from "./records.ts";
@@ -34,13 +35,11 @@ const NEXT_KNOWN = ({ nextKnownUser }: Dialect) => `SELECT ${nextKnownUser} AS k
 // the user of a row whose profile was deleted: it exists, but no list shows it
 const UNKNOWN_USER = `INSERT INTO users (project_key, id, created_at) VALUES ($project, $id, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET id = excluded.id RETURNING user_key AS key`;
-// triggers add the tags of memories in SQLite
 const ADD_TAGS = ({ elements }: Dialect) => `INSERT INTO memory_tags (project_key, tag, memory_key)
   SELECT DISTINCT CAST($project AS bigint), value, CAST($key AS bigint) FROM ${elements("tags", "text")}`;
 const MEMORY_KEY = "SELECT memory_key AS key FROM memories WHERE id = $id AND project_key = $project";
 const SOURCE_OF = "SELECT source FROM memories WHERE id = $id AND project_key = $project";
-const FILE = ({ name }: Dialect) => `UPDATE memories
-  SET source = $source${name === "sqlite" ? "" : ", file = $file, media_type = $media_type"}
+const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)}
   WHERE id = $id AND project_key = $project`;
 const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
 
@@ -156,9 +155,9 @@ class ProjectImport {
       deleted_at: this.#target.hidden(),
     };
     const made = await this.#target.write(async (session) => {
-      if (session.dialect.name === "sqlite") return insert(session, "projects", row, "project_key");
-      const key = await insert(session, "projects", { ...row, retention_days: stored.retention_days }, "project_key");
-      if (key !== null) await insert(session, "project_service", { project_key: key });
+      const repeats = only(session.dialect.repeatsOfSettings, stored);
+      const key = await insert(session, "projects", { ...row, ...repeats }, "project_key");
+      if (key !== null) await beginService(session, key);
       return key;
     });
     if (made === null) {
@@ -252,7 +251,7 @@ async function insertMemory(session: Session, record: RecordOf<"memory">, row: A
     "memories",
     {
       ...row,
-      ...(session.dialect.name === "postgres" && fileColumns(stored as string | null)),
+      ...only(session.dialect.repeatsOfSource, sourceColumns(stored as string | null)),
       ...{ version: 1, status: isRead ? "processing" : status, is_reindexed: Number(isRead) },
       title_folded: title === null ? null : foldTitle(title),
       content_bytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
@@ -264,7 +263,7 @@ async function insertMemory(session: Session, record: RecordOf<"memory">, row: A
   );
   if (key === null) return false;
   if (status === "failed" && error === null) throw new ExportError(`memory ${id} is failed, but has no error`);
-  if (session.dialect.name === "postgres" && record.tags !== null) {
+  if (!session.dialect.hasTagTriggers && record.tags !== null) {
     await session.run(ADD_TAGS, { project, key, tags: record.tags });
   }
   const ofContent = { memory_key: key, content_sha256 };
@@ -288,12 +287,7 @@ async function setFile(
 ): Promise<void> {
   const [row] = await session.all<{ readonly source: string }>(SOURCE_OF, memory);
   const source = JSON.stringify({ ...JSON.parse(row?.source ?? "{}"), file: name });
-  await session.run(FILE, { ...memory, ...fileColumns(source) });
-}
-
-/** The column `source`, and those that repeat what SQL needs of it in PostgreSQL. */
-function fileColumns(source: string | null) {
-  return { source, file: keptFileOf({ source }), media_type: storedSource({ source })?.media_type ?? null };
+  await session.run(SET_SOURCE, { ...memory, ...sourceColumns(source) });
 }
 
 async function insertMessage(session: Session, project: bigint, record: RecordOf<"message">): Promise<boolean> {
@@ -311,6 +305,11 @@ async function insertMessage(session: Session, project: bigint, record: RecordOf
     await insert(session, "message_sources", { message_key, position, memory_key, shown: JSON.stringify(shown) });
   }
   return true;
+}
+
+/** The values of these columns. */
+function only<Name extends string>(names: readonly Name[], values: Readonly<Record<Name, AnyRow[string]>>): AnyRow {
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
 }
 
 /** Inserts a row. Returns the value of `key`, or null if a row is in its way. */

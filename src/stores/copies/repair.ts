@@ -9,7 +9,7 @@ import type { TextArchive } from "../../ports/text-archive.ts";
 import type { UploadFiles } from "../../ports/upload-files.ts";
 import type { Dialect } from "../dialect.ts";
 import { storedSource } from "../rows/memory.ts";
-import { keptFileOf } from "../rows/memory-file.ts";
+import { keptFileOf, setSource, sourceColumns } from "../rows/memory-file.ts";
 import type { InTransaction } from "../session.ts";
 import type { FoundDefect } from "./verification.ts";
 
@@ -37,12 +37,7 @@ export const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, err
 const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
   RETURNING (SELECT id FROM projects WHERE projects.project_key = memories.project_key) AS project`;
 const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND version = $version";
-const FORGET_FILE = ({ name }: Dialect) =>
-  name === "sqlite"
-    ? "UPDATE memories SET source = $source WHERE memory_key = $key"
-    : `UPDATE memories SET source = $source, file = NULL,
-         media_type = CASE WHEN CAST($source AS TEXT) IS NULL THEN NULL ELSE media_type END
-       WHERE memory_key = $key`;
+const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)} WHERE memory_key = $key`;
 const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
 
 /** Keeps what cannot be computed again. */
@@ -148,7 +143,7 @@ async function failUploads(stores: RepairedStores, defects: readonly FoundDefect
       if (source === null || keptFileOf({ source }) !== file) continue;
       const { file: _, ...rest } = JSON.parse(source) as { readonly file: string };
       const left = storedSource({ source }) === null ? null : JSON.stringify(rest);
-      await session.run(FORGET_FILE, { key, source: left });
+      await session.run(SET_SOURCE, { key, ...sourceColumns(left) });
       await session.run(FAIL, { key, version, message: LOST_UPLOAD, now });
       // the empty content of a text in a file must not be processed by a retry
       await session.run(FORGET_EMPTY, { key });

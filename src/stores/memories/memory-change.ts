@@ -20,7 +20,7 @@ import {
   newWork,
 } from "../rows/memory-change.ts";
 import { SET_GIVEN } from "../rows/memory-columns.ts";
-import { keptFileOf, sourceColumns, unreadSource } from "../rows/memory-file.ts";
+import { keptFileOf, setSource, sourceColumns, unreadSource } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 import { UserKeys, userKeyOf } from "../user-rows.ts";
@@ -39,8 +39,8 @@ const FIND_BY_EXTERNAL_ID = ({ keyOrZero, forUpdate }: Dialect) => `${FIND}
   AND ${keyOrZero("memories.user_key")} = $userOrNone AND memories.external_id = $externalId
   AND memories.external_id IS NOT NULL AND memories.deleted_at IS NULL ${forUpdate("memories")}`;
 
-const REWORK = ({ setSource }: Dialect) => `UPDATE memories SET ${TO_WORK}, content_bytes = $contentBytes,
-    content_sha256 = $contentSha256, ${setSource}
+const REWORK = (dialect: Dialect) => `UPDATE memories SET ${TO_WORK}, content_bytes = $contentBytes,
+    content_sha256 = $contentSha256, ${setSource(dialect)}
   WHERE memory_key = $key`;
 
 const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;

@@ -4,7 +4,6 @@ import type { Dialect } from "../dialect.ts";
 
 /** PostgreSQL. */
 export const POSTGRES: Dialect = {
-  name: "postgres",
   isIn: (list, type = "bigint") => `= ANY($${list}::${type}[])`,
   isNotIn: (list, type = "bigint") => `<> ALL($${list}::${type}[])`,
   elements: (list, type = "bigint") => `unnest($${list}::${type}[]) AS given (value)`,
@@ -24,15 +23,18 @@ export const POSTGRES: Dialect = {
   forUpdate: (table) => `FOR NO KEY UPDATE${of(table)}`,
   forUpdateSkipLocked: (table) => `FOR NO KEY UPDATE${of(table)} SKIP LOCKED`,
   forRemoval: "FOR UPDATE SKIP LOCKED",
-  onPostgres: (text) => text,
   keptFile: "memories.file",
   mediaType: "memories.media_type",
-  setSource: "source = $source, file = $file, media_type = $mediaType",
+  repeatsOfSource: ["file", "media_type"],
   retentionDays: "projects.retention_days",
+  repeatsOfSettings: ["retention_days"],
   leasedHere: "leased_by = $node",
   projectService: "project_service",
   nextKnownUser: "nextval('known_users')",
   advanceKnownUsers: null,
+  missingTables: [],
+  hasTagTriggers: false,
+  locksProjects: true,
 };
 
 function of(table: string | undefined): string {

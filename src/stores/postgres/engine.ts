@@ -112,7 +112,7 @@ export class PostgresEngine implements StoreEngine {
       hash: memories.map(({ fingerprint }) => Buffer.from(fingerprint.contentSha256).toString("hex")),
       source: sources.map(({ source }) => source),
       file: sources.map(({ file }) => file),
-      media_type: sources.map(({ mediaType }) => mediaType),
+      media_type: sources.map(({ media_type }) => media_type),
       content: memories.map((memory) => (isShort(memory) ? memory.content : null)),
       ...to,
     });
@@ -163,7 +163,7 @@ export class PostgresEngine implements StoreEngine {
       content_bytes: all.map(({ contentBytes }) => BigInt(contentBytes)),
       source: all.map(({ source }) => source),
       file: all.map(({ file }) => file),
-      media_type: all.map(({ mediaType }) => mediaType),
+      media_type: all.map(({ media_type }) => media_type),
       updated_at: all.map(({ updatedAt }) => updatedAt),
     });
     const before = new Map(memories.map(({ row }) => [row.memory_key, row.tags]));

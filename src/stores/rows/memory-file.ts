@@ -5,6 +5,7 @@ import { hashOfFile } from "../../domain/file-hash.ts";
 import type { ReceivedFile } from "../../domain/memory.ts";
 import type { UploadedFile } from "../../ports/job-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
+import type { Dialect, RepeatOfSource } from "../dialect.ts";
 import { type MemoryRow, storedSource, toSource } from "./memory.ts";
 
 /** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
@@ -48,14 +49,15 @@ export function readSource(row: Pick<MemoryRow, "source">): string | null {
   return source === null ? null : JSON.stringify(source);
 }
 
-/** The column `source`, and what a database may have of it in columns of its own: `file` and `media_type`. */
-export interface SourceColumns {
-  readonly source: string | null;
-  readonly file: string | null;
-  readonly mediaType: string | null;
-}
+/** The column `source`, and the columns that repeat parts of it in some databases. */
+export type SourceColumns = Readonly<Record<"source" | RepeatOfSource, string | null>>;
 
 /** The columns for a value of `source`. */
 export function sourceColumns(source: string | null): SourceColumns {
-  return { source, file: keptFileOf({ source }), mediaType: storedSource({ source })?.media_type ?? null };
+  return { source, file: keptFileOf({ source }), media_type: storedSource({ source })?.media_type ?? null };
+}
+
+/** Assignments of an UPDATE, with the parameters of `sourceColumns`. */
+export function setSource({ repeatsOfSource }: Dialect): string {
+  return ["source", ...repeatsOfSource].map((name) => `${name} = $${name}`).join(", ");
 }

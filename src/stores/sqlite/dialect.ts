@@ -5,7 +5,6 @@ import type { Dialect } from "../dialect.ts";
 
 /** SQLite. */
 export const SQLITE: Dialect = {
-  name: "sqlite",
   isIn: (list) => `IN (SELECT value FROM json_each($${list}))`,
   isNotIn: (list) => `NOT IN (SELECT value FROM json_each($${list}))`,
   elements: (list) => `json_each($${list}) AS given`,
@@ -26,13 +25,16 @@ export const SQLITE: Dialect = {
   forUpdate: () => "",
   forUpdateSkipLocked: () => "",
   forRemoval: "",
-  onPostgres: () => "",
   keptFile: "memories.source ->> '$.file'",
   mediaType: "memories.source ->> '$.media_type'",
-  setSource: "source = $source",
+  repeatsOfSource: [],
   retentionDays: `ifnull(json_extract(projects.settings, '$.retention_days'), ${DEFAULT_SETTINGS.retention_days})`,
+  repeatsOfSettings: [],
   leasedHere: "TRUE",
   projectService: "projects AS project_service",
   nextKnownUser: "(SELECT next FROM sequences WHERE name = 'known_user')",
   advanceKnownUsers: "UPDATE sequences SET next = next + 1 WHERE name = 'known_user'",
+  missingTables: ["publication_parts", "publication_vectors", "project_service", "project_changes"],
+  hasTagTriggers: true,
+  locksProjects: false,
 };
