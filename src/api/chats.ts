@@ -5,6 +5,7 @@ import type { Chat, Message } from "../domain/chat.ts";
 import type { ChatId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Viewer } from "../domain/scope.ts";
+import { isoTime } from "../kit/clock.ts";
 import { userSubject } from "../ports/idempotency-store.ts";
 import type { ChatQuestion, ChatService } from "../services/chats.ts";
 import { checkNotBlank, checkTime } from "./drafts.ts";
@@ -22,9 +23,10 @@ import {
 } from "./operation.ts";
 import * as schema from "./schema/chats.ts";
 import { NoQuery } from "./schema/fields.ts";
+import type { SearchResult } from "./schema/memories.ts";
 import { filterOf } from "./search.ts";
 import type { SseEvent } from "./sse.ts";
-import { chatView, listView, messageView } from "./views.ts";
+import { listView, type View } from "./views.ts";
 
 const MESSAGE_FAULTS = [
   "chat_not_found",
@@ -248,4 +250,22 @@ async function storedMessage(
 
 function chatId(text: string | undefined): ChatId {
   return pathId("chat", text, "chat_not_found");
+}
+
+/** A Chat. */
+function chatView(chat: Chat): View<typeof schema.Chat> {
+  const { createdAt, ...shown } = chat;
+  return { ...shown, created_at: isoTime(createdAt) };
+}
+
+/** A Message. */
+function messageView(message: Message): View<typeof schema.Message> {
+  return {
+    id: message.id,
+    role: message.role,
+    content: message.content,
+    sources: message.sources.map(({ shown }) => shown as View<typeof SearchResult>), // stored as `sourceView` made it
+    created_at: isoTime(message.createdAt),
+    ...(message.isInterrupted ? { interrupted: true } : {}),
+  };
 }

@@ -1,17 +1,18 @@
 // The operations that delete memories by conditions, and read the progress of a deletion.
 
-import type { DeletionConditions } from "../domain/deletion.ts";
+import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import type { DeletionId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import { SCOPE_NAMES, scopeOf } from "../domain/memory-attributes.ts";
+import { isoTime } from "../kit/clock.ts";
 import { type DeletionService, otherNumber } from "../services/deletions.ts";
 import { pathId } from "./ids.ts";
 import { changing, type Operation, reading, Unchanged } from "./operation.ts";
 import * as schema from "./schema/deletions.ts";
 import { NoQuery } from "./schema/fields.ts";
-import { deletionView } from "./views.ts";
+import type { View } from "./views.ts";
 
 /** The operations deleteMemories and getJob. */
 export function deletionOperations(deletions: DeletionService): readonly Operation[] {
@@ -82,4 +83,13 @@ function hasCondition(filter: Filter): boolean {
     default:
       return filter.filters.some(hasCondition);
   }
+}
+
+/** A Job. */
+function deletionView(deletion: Deletion): View<typeof schema.Job> {
+  const { id, status, matched, deleted, error, createdAt, updatedAt } = deletion;
+  return {
+    ...{ id, status, matched, deleted, created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
+    ...(error === null ? {} : { error: { code: "processing_error", message: error } }),
+  };
 }

@@ -1,11 +1,13 @@
 // The operations on embedding models: the installed ones, and the one of a project.
 
-import type { ProjectModelService } from "../services/project-models.ts";
+import { isoTime } from "../kit/clock.ts";
+import type { ModelChange, ProjectModel } from "../ports/project-model-store.ts";
+import type { InstalledModel, ProjectModelService } from "../services/project-models.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
-import { embedderView, listView, projectEmbedderView } from "./views.ts";
+import { listView, type View } from "./views.ts";
 
 /** The operations on /v1/embedders, /v1/project/embedder and /v1/projects/:id/embedder. */
 export function embedderOperations(models: ProjectModelService): readonly Operation[] {
@@ -97,4 +99,25 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
       answer: () => NO_CONTENT,
     }),
   ];
+}
+
+/** An Embedder: an installed embedding model. */
+export function embedderView(model: Omit<InstalledModel, "tokensMax">): View<typeof schema.Embedder> {
+  const { id, dimensions, languages, isDefault } = model;
+  return { id, dimensions, languages, is_default: isDefault };
+}
+
+/** A ProjectEmbedder: which model a project uses, and the last change. */
+export function projectEmbedderView(model: ProjectModel): View<typeof schema.ProjectEmbedder> {
+  const { projectId, live, previous, change } = model;
+  return { projectId, model: live, previous, change: change === null ? null : changeView(change) };
+}
+
+function changeView(change: ModelChange): NonNullable<View<typeof schema.ProjectEmbedder>["change"]> {
+  const { model, state, error, chunksDone, chunksTotal, startedAt, endedAt } = change;
+  return {
+    ...{ model, state, error, chunks_done: chunksDone, chunks_total: chunksTotal },
+    started_at: isoTime(startedAt),
+    ended_at: endedAt === null ? null : isoTime(endedAt),
+  };
 }

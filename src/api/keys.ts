@@ -1,16 +1,16 @@
 // The operations on /v1/keys. Only creating and rotating a key return its secret.
 
 import type { KeyId } from "../domain/ids.ts";
-import type { IssuedKey } from "../domain/key.ts";
+import type { ApiKey, IssuedKey } from "../domain/key.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { Clock } from "../kit/clock.ts";
+import { type Clock, isoTime } from "../kit/clock.ts";
 import type { KeyService } from "../services/keys.ts";
 import { checkFuture, refuseEmptyChange } from "./drafts.ts";
 import { namedProjectId, pathId } from "./ids.ts";
 import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
-import { keyView, listView } from "./views.ts";
+import { isoTimeOrNull, listView, type View } from "./views.ts";
 
 /** The operations on /v1/keys. */
 export function keyOperations(keys: KeyService, clock: Clock): readonly Operation[] {
@@ -129,4 +129,19 @@ function issuedAnswer(status: number, { key, secret }: IssuedKey): Answer {
 
 function keyId(text: string | undefined): KeyId {
   return pathId("key", text, "key_not_found");
+}
+
+/** A Key, without its secret. */
+export function keyView(key: ApiKey): View<typeof schema.Key> {
+  return {
+    id: key.id,
+    projectId: key.projectId,
+    name: key.name,
+    scopes: key.scopes,
+    userId: key.userId,
+    expires_at: isoTimeOrNull(key.expiresAt),
+    last_used_at: isoTimeOrNull(key.lastUsedAt),
+    created_at: isoTime(key.createdAt),
+    redacted: key.redacted,
+  };
 }

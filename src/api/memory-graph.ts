@@ -2,12 +2,12 @@
 
 import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { GraphService } from "../services/graph.ts";
+import type { GraphService, MemoryGraph } from "../services/graph.ts";
 import { pathId } from "./ids.ts";
 import { absent } from "./memories.ts";
 import { type Operation, reading } from "./operation.ts";
 import * as schema from "./schema/memory-graph.ts";
-import { memoryGraphView } from "./views.ts";
+import type { View } from "./views.ts";
 
 /** The operation GET /v1/memories/{id}/graph. */
 export function graphOperation({ graph }: { readonly graph: GraphService }): Operation {
@@ -28,4 +28,22 @@ export function graphOperation({ graph }: { readonly graph: GraphService }): Ope
       return { status: 200, body: memoryGraphView(around) };
     },
   });
+}
+
+/** A MemoryGraph. */
+function memoryGraphView({ memory, entities, facts, neighbours }: MemoryGraph): View<typeof schema.MemoryGraph> {
+  return {
+    memory_id: memory.id,
+    status: memory.state.status,
+    entities: entities.map(({ name, kind, mentions, memories, chunkIds }) => {
+      return { name, kind, mentions, memories, chunk_ids: chunkIds };
+    }),
+    relations: facts.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
+    neighbours: neighbours.map((neighbour) => ({
+      memory_id: neighbour.memory.id,
+      title: neighbour.memory.title,
+      score: neighbour.score,
+      entities: neighbour.entities,
+    })),
+  };
 }

@@ -1,12 +1,14 @@
 // The operations on projects and their usage.
 
 import { LIMITS } from "../domain/limits.ts";
+import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
+import { isoTime } from "../kit/clock.ts";
 import { type ProjectService, removeProject } from "../services/projects.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
-import { listView, projectView, usageView } from "./views.ts";
+import { listView, type View } from "./views.ts";
 
 /** The operations on /v1/project, /v1/projects and /v1/usage. */
 export function projectOperations(projects: ProjectService): readonly Operation[] {
@@ -153,4 +155,29 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       read: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
     }),
   ];
+}
+
+/** A Project, without the language model's key. */
+export function projectView({ id, name, plan, settings, createdAt }: ProjectInForce): View<typeof schema.Project> {
+  const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
+  return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
+}
+
+/** A Usage: how much the project has used, and the quotas of its plan. */
+function usageView(usage: Usage): View<typeof schema.Usage> {
+  const { queriesPerMonth, documents, storageBytes } = PLANS[usage.plan];
+  return {
+    plan: usage.plan,
+    period: { start: isoTime(usage.period.start), end: isoTime(usage.period.end) },
+    queries: quotaView(usage.queries, queriesPerMonth),
+    documents: quotaView(usage.documents, documents),
+    storage_bytes: quotaView(usage.storageBytes, storageBytes),
+    tokens: usage.tokens,
+  };
+}
+
+// `remaining` is never negative, although a project can have used more than its plan allows after a change to a smaller
+// plan.
+function quotaView(used: number, limit: number | null): View<typeof schema.Usage>["queries"] {
+  return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) };
 }

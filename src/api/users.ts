@@ -1,6 +1,8 @@
 // The operations on /v1/users.
 
 import { LIMITS } from "../domain/limits.ts";
+import type { User, UserEvent } from "../domain/user.ts";
+import { isoTime } from "../kit/clock.ts";
 import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { UserService } from "../services/users.ts";
 import { checkJsonSize, checkMetadata } from "./drafts.ts";
@@ -8,7 +10,7 @@ import { checkCallerId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/users.ts";
-import { eventView, listView, userView } from "./views.ts";
+import { listView, type View } from "./views.ts";
 
 /** The operations on /v1/users. */
 export function userOperations(users: UserService): readonly Operation[] {
@@ -119,4 +121,26 @@ export function userOperations(users: UserService): readonly Operation[] {
       },
     }),
   ];
+}
+
+/** A User. */
+function userView(user: User): View<typeof schema.User> {
+  return {
+    id: user.id,
+    name: user.name,
+    email: user.email,
+    metadata: user.metadata ?? {},
+    created_at: isoTime(user.createdAt),
+  };
+}
+
+/** An Event. */
+function eventView(event: UserEvent): View<typeof schema.Event> {
+  return {
+    id: event.id,
+    userId: event.userId,
+    type: event.type,
+    data: event.data,
+    created_at: isoTime(event.createdAt),
+  };
 }

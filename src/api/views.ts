@@ -1,11 +1,9 @@
-// Turns what the services return into the answers of the API. Each view returns the type of its schema (schema/), so
-// that a view that drifts from the contract does not compile.
+// Turns memories and results of searches into the answers of the API; other resources have their views in their own
+// files. Each view returns the type of its schema (schema/), so that a view that drifts from the contract does not
+// compile.
 
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";
-import type { Chat, Message } from "../domain/chat.ts";
-import type { Deletion } from "../domain/deletion.ts";
-import type { ApiKey } from "../domain/key.ts";
 import type { Memory, Progress } from "../domain/memory.ts";
 import {
   type ApiName,
@@ -15,24 +13,11 @@ import {
   EXTRACTED_FIELDS,
 } from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
-import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
 import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
-
-import type { User, UserEvent } from "../domain/user.ts";
-import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
-import type { ModelChange, ProjectModel } from "../ports/project-model-store.ts";
-import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
-import type { InstalledModel } from "../services/project-models.ts";
 import type { ShownValue } from "./schema/attributes.ts";
-import type * as chats from "./schema/chats.ts";
-import type * as deletions from "./schema/deletions.ts";
 import type * as memories from "./schema/memories.ts";
-import type * as graph from "./schema/memory-graph.ts";
-import type * as platform from "./schema/platform.ts";
-import type * as users from "./schema/users.ts";
-import type * as webhooks from "./schema/webhooks.ts";
 
 /** The value that a schema describes, with all fields readonly. Maps such as `metadata` are already readonly. */
 export type View<Schema extends TSchema> = Unchangeable<Static<Schema>>;
@@ -140,24 +125,6 @@ function namedTimeView({ from, to, expression }: NamedTime) {
   return { from: isoTimeOrNull(from), to: isoTimeOrNull(to), expression };
 }
 
-/** A MemoryGraph. */
-export function memoryGraphView({ memory, entities, facts, neighbours }: MemoryGraph): View<typeof graph.MemoryGraph> {
-  return {
-    memory_id: memory.id,
-    status: memory.state.status,
-    entities: entities.map(({ name, kind, mentions, memories, chunkIds }) => {
-      return { name, kind, mentions, memories, chunk_ids: chunkIds };
-    }),
-    relations: facts.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
-    neighbours: neighbours.map((neighbour) => ({
-      memory_id: neighbour.memory.id,
-      title: neighbour.memory.title,
-      score: neighbour.score,
-      entities: neighbour.entities,
-    })),
-  };
-}
-
 /** A source of an answer: a SearchResult that says whether the answer cites it. */
 export function sourceView({ passage, isCited }: CitedPassage): View<typeof memories.SearchResult> {
   return { ...resultView(passage), cited: isCited };
@@ -193,146 +160,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
   };
 }
 
-/** A Job. */
-export function deletionView(deletion: Deletion): View<typeof deletions.Job> {
-  const { id, status, matched, deleted, error, createdAt, updatedAt } = deletion;
-  return {
-    ...{ id, status, matched, deleted, created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
-    ...(error === null ? {} : { error: { code: "processing_error", message: error } }),
-  };
-}
-
-/** A Chat. */
-export function chatView(chat: Chat): View<typeof chats.Chat> {
-  const { createdAt, ...shown } = chat;
-  return { ...shown, created_at: isoTime(createdAt) };
-}
-
-/** A Message. */
-export function messageView(message: Message): View<typeof chats.Message> {
-  return {
-    id: message.id,
-    role: message.role,
-    content: message.content,
-    sources: message.sources.map(({ shown }) => shown as View<typeof memories.SearchResult>), // stored as `sourceView` made it
-    created_at: isoTime(message.createdAt),
-    ...(message.isInterrupted ? { interrupted: true } : {}),
-  };
-}
-
-/** A User. */
-export function userView(user: User): View<typeof users.User> {
-  return {
-    id: user.id,
-    name: user.name,
-    email: user.email,
-    metadata: user.metadata ?? {},
-    created_at: isoTime(user.createdAt),
-  };
-}
-
-/** An Event. */
-export function eventView(event: UserEvent): View<typeof users.Event> {
-  return {
-    id: event.id,
-    userId: event.userId,
-    type: event.type,
-    data: event.data,
-    created_at: isoTime(event.createdAt),
-  };
-}
-
-/** A Key, without its secret. */
-export function keyView(key: ApiKey): View<typeof platform.Key> {
-  return {
-    id: key.id,
-    projectId: key.projectId,
-    name: key.name,
-    scopes: key.scopes,
-    userId: key.userId,
-    expires_at: isoTimeOrNull(key.expiresAt),
-    last_used_at: isoTimeOrNull(key.lastUsedAt),
-    created_at: isoTime(key.createdAt),
-    redacted: key.redacted,
-  };
-}
-
-/** A Project, without the language model's key. */
-export function projectView({ id, name, plan, settings, createdAt }: ProjectInForce): View<typeof platform.Project> {
-  const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
-  return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
-}
-
-/** An Embedder: an installed embedding model. */
-export function embedderView(model: Omit<InstalledModel, "tokensMax">): View<typeof platform.Embedder> {
-  const { id, dimensions, languages, isDefault } = model;
-  return { id, dimensions, languages, is_default: isDefault };
-}
-
-/** A ProjectEmbedder: which model a project uses, and the last change. */
-export function projectEmbedderView(model: ProjectModel): View<typeof platform.ProjectEmbedder> {
-  const { projectId, live, previous, change } = model;
-  return { projectId, model: live, previous, change: change === null ? null : changeView(change) };
-}
-
-function changeView(change: ModelChange): NonNullable<View<typeof platform.ProjectEmbedder>["change"]> {
-  const { model, state, error, chunksDone, chunksTotal, startedAt, endedAt } = change;
-  return {
-    ...{ model, state, error, chunks_done: chunksDone, chunks_total: chunksTotal },
-    started_at: isoTime(startedAt),
-    ended_at: endedAt === null ? null : isoTime(endedAt),
-  };
-}
-
-/** A Usage: how much the project has used, and the quotas of its plan. */
-export function usageView(usage: Usage): View<typeof platform.Usage> {
-  const { queriesPerMonth, documents, storageBytes } = PLANS[usage.plan];
-  return {
-    plan: usage.plan,
-    period: { start: isoTime(usage.period.start), end: isoTime(usage.period.end) },
-    queries: quotaView(usage.queries, queriesPerMonth),
-    documents: quotaView(usage.documents, documents),
-    storage_bytes: quotaView(usage.storageBytes, storageBytes),
-    tokens: usage.tokens,
-  };
-}
-
-// `remaining` is never negative, although a project can have used more than its plan allows after a change to a smaller
-// plan.
-function quotaView(used: number, limit: number | null): View<typeof platform.Usage>["queries"] {
-  return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) };
-}
-
-/** A Webhook, without its secret. */
-export function webhookView(webhook: Webhook): View<typeof webhooks.Webhook> {
-  return {
-    id: webhook.id,
-    url: webhook.url,
-    events: webhook.events,
-    description: webhook.description,
-    enabled: webhook.isEnabled,
-    created_at: isoTime(webhook.createdAt),
-  };
-}
-
-/** A Delivery: one event sent to one webhook, with its attempts. */
-export function deliveryView(delivery: Delivery): View<typeof webhooks.Delivery> {
-  return {
-    id: delivery.id,
-    webhook_id: delivery.webhookId,
-    event: delivery.event,
-    status: delivery.status,
-    attempts: delivery.attempts.map(({ at, statusCode, error, ms }) => ({
-      at: isoTime(at),
-      status_code: statusCode,
-      error,
-      ms,
-    })),
-    created_at: isoTime(delivery.createdAt),
-    next_attempt_at: isoTimeOrNull(delivery.nextAttemptAt),
-  };
-}
-
-function isoTimeOrNull(ms: number | null): string | null {
+/** A time, or null. */
+export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

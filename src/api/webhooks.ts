@@ -2,6 +2,8 @@
 
 import type { DeliveryId, WebhookId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
+import type { Delivery, Webhook } from "../domain/webhook.ts";
+import { isoTime } from "../kit/clock.ts";
 import type { WebhookWithSecret } from "../ports/webhook-store.ts";
 import type { WebhookService } from "../services/webhooks.ts";
 import { refuseEmptyChange } from "./drafts.ts";
@@ -9,7 +11,7 @@ import { pathId } from "./ids.ts";
 import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/webhooks.ts";
-import { deliveryView, listView, webhookView } from "./views.ts";
+import { isoTimeOrNull, listView, type View } from "./views.ts";
 
 /** The operations on /v1/webhooks. */
 export function webhookOperations(webhooks: WebhookService): readonly Operation[] {
@@ -173,4 +175,34 @@ function secretAnswer(status: number, { webhook, secret }: WebhookWithSecret): A
 
 function webhookId(text: string | undefined): WebhookId {
   return pathId("wh", text, "webhook_not_found");
+}
+
+/** A Webhook, without its secret. */
+function webhookView(webhook: Webhook): View<typeof schema.Webhook> {
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    events: webhook.events,
+    description: webhook.description,
+    enabled: webhook.isEnabled,
+    created_at: isoTime(webhook.createdAt),
+  };
+}
+
+/** A Delivery: one event sent to one webhook, with its attempts. */
+function deliveryView(delivery: Delivery): View<typeof schema.Delivery> {
+  return {
+    id: delivery.id,
+    webhook_id: delivery.webhookId,
+    event: delivery.event,
+    status: delivery.status,
+    attempts: delivery.attempts.map(({ at, statusCode, error, ms }) => ({
+      at: isoTime(at),
+      status_code: statusCode,
+      error,
+      ms,
+    })),
+    created_at: isoTime(delivery.createdAt),
+    next_attempt_at: isoTimeOrNull(delivery.nextAttemptAt),
+  };
 }
