@@ -8,7 +8,12 @@ import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { ModeName, RankedPassage } from "../../src/domain/ranking.ts";
-import { type SignalCombination, WEIGHTED_SIGNALS, type WeightedSignal } from "../../src/domain/signals.ts";
+import {
+  SIGNAL_COMBINATIONS,
+  type SignalCombination,
+  WEIGHTED_SIGNALS,
+  type WeightedSignal,
+} from "../../src/domain/signals.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import type { Mode } from "../../src/retrieval/modes.ts";
 import { search } from "../../src/retrieval/search.ts";
@@ -58,14 +63,11 @@ interface Combination {
   readonly changes: Partial<Mode>;
 }
 
-const COMBINATIONS: readonly Combination[] = [
-  { name: "vector", mode: "fast", changes: {} },
-  { name: "vector graph", mode: "fast", changes: { usesGraph: true } },
-  { name: "vector text", mode: "hybrid", changes: {} },
-  { name: "vector text graph", mode: "hybrid", changes: { usesGraph: true } },
-  { name: "vector text rerank", mode: "balanced", changes: {} },
-  { name: "vector text graph rerank", mode: "precise", changes: {} },
-];
+const COMBINATIONS = SIGNAL_COMBINATIONS.map((name): Combination => {
+  const [text, graph, rerank] = ["text", "graph", "rerank"].map((signal) => name.split(" ").includes(signal));
+  if (rerank === true) return { name, mode: graph === true ? "precise" : "balanced", changes: {} };
+  return { name, mode: text === true ? "hybrid" : "fast", changes: graph === true ? { usesGraph: true } : {} };
+});
 /** Number of results per question. Fewer than any mode reranks, so that either all were reranked or none. */
 const RESULTS = 10;
 /** Number of concurrent searches; several, so that the lanes never wait for the bench. */

@@ -194,10 +194,8 @@ export const MODES: Readonly<Record<ModeName, ModeConstants>> = {
  * The calibration curve for scores in which these signals, besides the cosine similarity, take part. The reranker never
  * runs without full text.
  */
-export function calibrationCurve(
-  takesPart: { readonly [Name in WeightedSignal]?: boolean },
-  { curves }: RetrievalTuning,
-): Curve {
-  const summed = { ...takesPart, vector: true, rerank: takesPart.text === true && takesPart.rerank === true };
-  return curves[WEIGHTED_SIGNALS.filter((name) => summed[name] === true).join(" ") as SignalCombination];
+export function calibrationCurve(takesPart: ReadonlySet<WeightedSignal>, { curves }: RetrievalTuning): Curve {
+  const isSummed = (name: WeightedSignal) =>
+    name === "vector" || (takesPart.has(name) && (name !== "rerank" || takesPart.has("text")));
+  return curves[WEIGHTED_SIGNALS.filter(isSummed).join(" ") as SignalCombination];
 }

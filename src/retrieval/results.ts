@@ -6,6 +6,7 @@ import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
+import { WEIGHTED_SIGNALS, type WeightedSignal } from "../domain/signals.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { calibrationCurve } from "./modes.ts";
@@ -26,17 +27,15 @@ export interface FinalCandidates {
 
 /** The results of a search, best first. */
 export function resultsOf(
-  { request, mode, embedder, within }: Search,
+  { request, embedder, within }: Search,
   { candidates, fused, valid, rows, walk }: FinalCandidates,
   chunkIds: ChunkIds,
 ): readonly RankedPassage[] {
   const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
-  const summed = {
-    text: mode.textWeight > 0,
-    graph: walk.certainty > 0,
-    rerank: candidates.some(({ signals }) => signals.rerank !== undefined),
-  };
-  const curve = calibrationCurve(summed, embedder.tuning);
+  // the graph takes part even if none of its passages is among the best
+  const takesPart = (name: WeightedSignal) =>
+    name === "graph" ? walk.certainty > 0 : candidates.some(({ signals }) => signals[name] !== undefined);
+  const curve = calibrationCurve(new Set(WEIGHTED_SIGNALS.filter(takesPart)), embedder.tuning);
   const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
   const scores = calibrate(shown, curve, within.memories);
   const results: RankedPassage[] = [];

@@ -3,7 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import { finalScores, fitRegression } from "../../bench/lib/logistic.ts";
 import type { Candidate } from "../../src/retrieval/candidate.ts";
-import { calibrationCurve } from "../../src/retrieval/modes.ts";
 import { calibrate } from "../../src/retrieval/results.ts";
 import { seeded } from "../support/seeded.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
@@ -45,16 +44,11 @@ describe("fitting", () => {
 describe("inverting a curve", () => {
   const finals = [2.4, 1.1, 0.6, 0, -0.3];
   const candidates = finals.map((finalScore) => ({ finalScore }) as Candidate);
-  for (const text of [false, true]) {
-    for (const graph of [false, true]) {
-      for (const rerank of [false, true]) {
-        test(`gives the final scores: ${JSON.stringify({ text, graph, rerank })}`, () => {
-          const curve = calibrationCurve({ text, graph, rerank }, ENGLISH_TUNING);
-          const found = finalScores(calibrate(candidates, curve, 40), curve, 40);
-          for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
-        });
-      }
-    }
+  for (const [signals, curve] of Object.entries(ENGLISH_TUNING.curves)) {
+    test(`gives the final scores: ${signals}`, () => {
+      const found = finalScores(calibrate(candidates, curve, 40), curve, 40);
+      for (const [at, final] of finals.entries()) expect(found[at]).toBeCloseTo(final, 6);
+    });
   }
   test("gives the final scores of a curve with slopes for the distance to the best and for the number of memories", () => {
     const curve = { slope: 1.5, gapSlope: 2.5, sizeSlope: 0.3, offset: -1 };

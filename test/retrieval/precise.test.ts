@@ -63,7 +63,7 @@ describe("hybrid", () => {
       return (vector?.score ?? Number.NaN) + ENGLISH_TUNING.weights.hybrid.textWeight * (text?.score ?? Number.NaN);
     });
     expect(sums).toEqual([...sums].sort((left, right) => right - left));
-    const curve = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
+    const curve = calibrationCurve(new Set(["text"]), ENGLISH_TUNING);
     const candidates = sums.map((finalScore) => ({ finalScore }) as Candidate);
     expect(results.map(({ score }) => score)).toEqual(
       calibrate(candidates, curve, 3).map((score) => expect.closeTo(score)),
@@ -79,7 +79,7 @@ describe("hybrid", () => {
       return (vector?.score ?? Number.NaN) + 2 * ENGLISH_TUNING.weights.hybrid.textWeight * (text?.score ?? Number.NaN);
     });
     const candidates = sums.map((finalScore) => ({ finalScore }) as Candidate);
-    const curve = calibrationCurve({ text: true, graph: false, rerank: false }, ENGLISH_TUNING);
+    const curve = calibrationCurve(new Set(["text"]), ENGLISH_TUNING);
     expect(results.map(({ score }) => score)).toEqual(
       calibrate(candidates, curve, 2).map((score) => expect.closeTo(score)),
     );

@@ -463,7 +463,7 @@ describe("calibrate", () => {
   });
 
   test("never rises down the list, even if the scores do", () => {
-    const curve = calibrationCurve({ text: true, graph: false, rerank: true }, tuning);
+    const curve = calibrationCurve(new Set(["text", "rerank"]), tuning);
     const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve, 1);
     expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve, 1)).toEqual([first, first]);
   });
@@ -473,7 +473,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
   const drawnCurve = () => ({
-    ...calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 }, tuning),
+    ...calibrationCurve(new Set((["text", "graph", "rerank"] as const).filter(() => chance() < 0.5)), tuning),
     gapSlope: 4 * below(3),
     sizeSlope: below(3) / 4,
   });
