@@ -149,6 +149,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       ...(place.slide === undefined ? {} : { slide: place.slide }),
       ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
       ...(place.turn === undefined ? {} : { speaker: place.turn.speaker, date: place.turn.date }),
+      ...(result.standing === null ? {} : { standing: result.standing }),
     },
   };
   return {

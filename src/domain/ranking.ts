@@ -19,6 +19,9 @@ export interface GraphSignal extends Signal {
   readonly path: readonly string[];
 }
 
+/** What a passage holds beyond its subject: how answers shall be, or what its author likes. */
+export type Standing = "instruction" | "preference";
+
 /** One ranked passage with everything that a result shows. */
 export interface RankedPassage {
   readonly chunkId: ChunkId;
@@ -32,6 +35,7 @@ export interface RankedPassage {
   readonly fusedRank: number;
   /** The newer memory among the candidates that contradicts this one; null if none was found. */
   readonly supersededBy: MemoryId | null;
+  readonly standing: Standing | null;
 }
 
 /**

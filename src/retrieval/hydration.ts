@@ -5,8 +5,9 @@ import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import { isWithin } from "./admissible.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
-import { hasTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
+import { comparedTurns } from "./prefer-turns.ts";
 import type { Search } from "./request.ts";
+import { offersStanding, STANDING_CANDIDATES } from "./standing.ts";
 import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
 /** Reads the rows of memories, by key, and leaves out those that the search may not show now. */
@@ -39,20 +40,24 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
 }
 
 /**
- * Fetches rows and passages of the best candidates: as many as are shown, reranked or preferred for a time. If some of
- * them are turns of conversations, those that `preferTurns` compares.
+ * Fetches rows and passages of the best candidates: as many as are shown, reranked, preferred for a time, or searched
+ * for standing passages. If some of them are turns of conversations, those that `preferTurns` compares.
  */
 export async function hydrateBest(
   running: Search,
   candidates: readonly Candidate[],
 ): Promise<{ readonly hydrated: ReadonlyMap<bigint, Hydrated>; readonly taken: number }> {
-  const { request, mode, watch, time } = running;
-  let taken = Math.max(mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES);
+  const { request, mode, watch, time, language } = running;
+  const isOffering = offersStanding({ text: request.query, language, limit: request.limit });
+  let taken = Math.max(
+    ...[mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES, isOffering ? STANDING_CANDIDATES : 0],
+  );
   const hydrated = await hydrate(running, candidates.slice(0, taken));
-  if (taken < TURN_CANDIDATES && hasTurns(hydrated)) {
-    const more = await hydrate(running, candidates.slice(taken, TURN_CANDIDATES));
+  const compared = comparedTurns(hydrated);
+  if (taken < compared) {
+    const more = await hydrate(running, candidates.slice(taken, compared));
     for (const [key, found] of more) hydrated.set(key, found);
-    taken = TURN_CANDIDATES;
+    taken = compared;
   }
   watch.lap("hydrate", hydrated.size);
   return { hydrated, taken };

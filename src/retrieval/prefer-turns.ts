@@ -9,8 +9,10 @@ import { asksForAssistant } from "./asked-role.ts";
 import { isBareTurn } from "./bare-turns.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
-/** Number of candidates that are hydrated if some of them are turns, best hybrid score first. 30 give the same. */
+/** Number of candidates that are compared if some are turns of people, best hybrid score first. 30 give the same. */
 export const TURN_CANDIDATES = 20;
+/** The same if some are turns of a user or an assistant: the turns of one role make room for those of the other. */
+export const ROLE_CANDIDATES = 50;
 
 /**
  * Losses of a turn, as shares of the distance between the best hybrid score and that of rank `TURN_CANDIDATES`. Shares
@@ -55,9 +57,11 @@ export interface TurnQuery {
   readonly usesNames: boolean;
 }
 
-/** Whether one of the passages is a turn of a conversation. */
-export function hasTurns(hydrated: ReadonlyMap<bigint, Hydrated>): boolean {
-  return hydrated.values().some(({ passage }) => passage.place.turn !== undefined);
+/** Number of candidates to compare if these are the best passages; 0 if none of them is a turn of a conversation. */
+export function comparedTurns(hydrated: ReadonlyMap<bigint, Hydrated>): number {
+  const turns = [...hydrated.values()].flatMap(({ passage }) => passage.place.turn ?? []);
+  if (turns.length === 0) return 0;
+  return turns.some(({ speaker }) => roleOf(speaker) !== null) ? ROLE_CANDIDATES : TURN_CANDIDATES;
 }
 
 /**

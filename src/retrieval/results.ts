@@ -11,6 +11,7 @@ import type { Candidate, Hydrated } from "./candidate.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { calibrationCurve } from "./modes.ts";
 import type { Search } from "./request.ts";
+import { standingOfPassage } from "./standing.ts";
 
 /** Candidates at the end of a search, and what is known of them. */
 export interface FinalCandidates {
@@ -53,6 +54,7 @@ export function resultsOf(
       score,
       fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
       supersededBy: valid.get(candidate.supersededBy ?? 0n)?.memory.id ?? null,
+      standing: standingOfPassage(found),
     });
   }
   return results;

@@ -14,11 +14,12 @@ import { GraphWalk } from "./graph-walk.ts";
 import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
 import { forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor, NEIGHBOUR_CANDIDATES } from "./modes.ts";
 import { compareCandidates, preferNeighbours } from "./neighbours.ts";
-import { preferTurns, TURN_CANDIDATES } from "./prefer-turns.ts";
+import { preferTurns, ROLE_CANDIDATES } from "./prefer-turns.ts";
 import { recall, SPARE_CANDIDATES, type StartedEmbedding, startEmbedding, walkGraph, walksGraph } from "./recall.ts";
 import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { type FinalCandidates, resultsOf } from "./results.ts";
+import { offerStanding, STANDING_CANDIDATES } from "./standing.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
@@ -32,7 +33,7 @@ import { type QueryTime, resolveTime } from "./time/resolve-time.ts";
 const ATTEMPTS_MAX = 3;
 
 /** Minimum number of best candidates: as many as any later step compares. */
-const CANDIDATES_MIN = Math.max(NEIGHBOUR_CANDIDATES, TIMED_CANDIDATES, TURN_CANDIDATES);
+const CANDIDATES_MIN = Math.max(NEIGHBOUR_CANDIDATES, TIMED_CANDIDATES, ROLE_CANDIDATES, STANDING_CANDIDATES);
 
 /** Candidates after fusion. */
 interface Fused {
@@ -107,13 +108,14 @@ async function searchOnce(
   const timed = preferTime(preferred, hydrated, time);
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
-  const ordered = newestFirst({ text: request.query, language, time }, reranked, hydrated);
+  const current = newestFirst({ text: request.query, language, time }, reranked, hydrated);
+  const ordered = offerStanding({ text: request.query, language, limit: request.limit }, current, hydrated);
   // Rows are read again, because only their current state decides which memories may be shown.
-  const [chunkIds, current] = await Promise.all([
+  const [chunkIds, valid] = await Promise.all([
     parts.accounts.chunkIds(request.scope.projectId),
     currentCandidates(running, fused, ordered, new Map(hydrated), taken),
   ]);
-  const results = chunkIds === null ? [] : resultsOf(running, current, chunkIds); // null: the project was removed
+  const results = chunkIds === null ? [] : resultsOf(running, valid, chunkIds); // null: the project was removed
   return ranking(results, within.memories, namedTime(time, timed.span));
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import type { Candidate, Hydrated } from "../../src/retrieval/candidate.ts";
-import { hasTurns, namedSpeaker, preferTurns, questionShare } from "../../src/retrieval/prefer-turns.ts";
+import { comparedTurns, namedSpeaker, preferTurns, questionShare } from "../../src/retrieval/prefer-turns.ts";
 
 /** A passage: `speaker: text` of a turn, or a text without a speaker. */
 interface Said {
@@ -196,7 +196,7 @@ describe("in a conversation with an assistant", () => {
 
 test("passages without turns, and no passages, stay as they are", () => {
   const { candidates, hydrated } = passages([{ text: "Is this a note?", score: 0.5 }]);
-  expect(hasTurns(hydrated)).toBe(false);
+  expect(comparedTurns(hydrated)).toBe(0);
   const query = { query: "Ada?", language: "en", usesNames: true };
   expect(preferTurns(query, candidates, hydrated)).toBe(candidates);
   expect(preferTurns(query, [], new Map())).toEqual([]);

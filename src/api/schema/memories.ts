@@ -223,6 +223,12 @@ const ResultChunk = Type.Object(
     sheet: Type.Optional(Text()),
     speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
     date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
+    standing: Type.Optional(
+      OneOf(
+        ["instruction", "preference"],
+        "the passage holds beyond its subject: how answers shall be, or what its author likes",
+      ),
+    ),
   },
   { $id: "ResultChunk", description: "place of the passage" },
 );

@@ -870,6 +870,10 @@ export type ResultChunk = {
      * date of a conversation's turn
      */
     date?: string | null;
+    /**
+     * the passage holds beyond its subject: how answers shall be, or what its author likes
+     */
+    standing?: 'instruction' | 'preference';
 };
 
 /**

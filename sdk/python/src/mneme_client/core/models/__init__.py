@@ -112,6 +112,7 @@ from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
 from .query_result import QueryResult
 from .query_result_usage import QueryResultUsage
 from .result_chunk import ResultChunk
+from .result_chunk_standing import ResultChunkStanding
 from .result_memory import ResultMemory
 from .result_metadata import ResultMetadata
 from .search_memories_by_url_mode import SearchMemoriesByUrlMode
@@ -257,6 +258,7 @@ __all__ = (
     "QueryResult",
     "QueryResultUsage",
     "ResultChunk",
+    "ResultChunkStanding",
     "ResultMemory",
     "ResultMetadata",
     "SearchMemoriesByUrlMode",

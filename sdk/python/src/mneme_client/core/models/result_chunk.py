@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.result_chunk_standing import ResultChunkStanding, check_result_chunk_standing
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="ResultChunk")
@@ -25,6 +26,8 @@ class ResultChunk:
         sheet (str | Unset):
         speaker (None | str | Unset): speaker of a conversation's turn
         date (None | str | Unset): date of a conversation's turn
+        standing (ResultChunkStanding | Unset): the passage holds beyond its subject: how answers shall be, or what its
+            author likes
     """
 
     ordinal: int
@@ -36,6 +39,7 @@ class ResultChunk:
     sheet: str | Unset = UNSET
     speaker: None | str | Unset = UNSET
     date: None | str | Unset = UNSET
+    standing: ResultChunkStanding | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,6 +71,10 @@ class ResultChunk:
         else:
             date = self.date
 
+        standing: str | Unset = UNSET
+        if not isinstance(self.standing, Unset):
+            standing = self.standing
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -88,6 +96,8 @@ class ResultChunk:
             field_dict["speaker"] = speaker
         if date is not UNSET:
             field_dict["date"] = date
+        if standing is not UNSET:
+            field_dict["standing"] = standing
 
         return field_dict
 
@@ -126,6 +136,13 @@ class ResultChunk:
 
         date = _parse_date(d.pop("date", UNSET))
 
+        _standing = d.pop("standing", UNSET)
+        standing: ResultChunkStanding | Unset
+        if isinstance(_standing, Unset):
+            standing = UNSET
+        else:
+            standing = check_result_chunk_standing(_standing)
+
         result_chunk = cls(
             ordinal=ordinal,
             start=start,
@@ -136,6 +153,7 @@ class ResultChunk:
             sheet=sheet,
             speaker=speaker,
             date=date,
+            standing=standing,
         )
 
         result_chunk.additional_properties = d
