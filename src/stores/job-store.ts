@@ -19,7 +19,7 @@ import {
   NO_WORK,
 } from "../ports/job-store.ts";
 import type { StoreContext } from "./context.ts";
-import type { Dialect, Sql } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import { CLAIMABLE, IS_JOB } from "./job-conditions.ts";
 import { Outbox } from "./outbox.ts";
 import {
@@ -62,16 +62,17 @@ const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memorie
   AND memories.status = 'processing' AND ${LIVE}`;
 
 /**
- * Finds the rows of many jobs, which are held if lease and version are theirs (`#heldOf`). Locks rows in the order of
+ * Finds the rows of many jobs, which are held if lease and version are theirs (`heldAmong`). Locks rows in the order of
  * keys, so that no two transactions wait for each other.
  */
 const MAYBE_HELD = ({ isIn, forUpdate }: Dialect) => `FROM memories
   WHERE memories.memory_key ${isIn("keys")} AND memories.status = 'processing' AND ${LIVE}
   ORDER BY memories.memory_key ${forUpdate("memories")}`;
-const LEASES = (dialect: Dialect) => `SELECT memory_key, lease, version ${MAYBE_HELD(dialect)}`;
 const LEASED_ROWS = (dialect: Dialect) => `SELECT ${MEMORY_COLUMNS}, memories.lease ${MAYBE_HELD(dialect)}`;
 
-const RENEW = ({ isIn }: Dialect) => `UPDATE memories SET claimable_at = $claimableAt WHERE memory_key ${isIn("keys")}`;
+const RENEW = (dialect: Dialect) => `UPDATE memories SET claimable_at = $claimableAt
+  WHERE memory_key IN (SELECT memories.memory_key ${MAYBE_HELD(dialect)}) AND lease ${dialect.isIn("leases")}
+  RETURNING memory_key, lease, version`;
 
 const RETRY_LATER = `UPDATE memories SET claimable_at = $claimableAt, lease = NULL WHERE ${HELD}`;
 
@@ -160,12 +161,10 @@ export class StoredJobs implements JobStore {
 
   async renew(jobs: readonly Job[], leaseMs: number): Promise<readonly Job[]> {
     if (jobs.length === 0) return [];
-    const rows = await this.#heldOf<LeaseColumns>(LEASES, jobs);
-    await this.session.run(RENEW, {
-      keys: [...rows.values()].map(({ memory_key }) => memory_key),
-      claimableAt: this.#now + leaseMs,
-    });
-    return jobs.filter((job) => rows.has(job));
+    const leases = jobs.map(({ lease }) => BigInt(lease));
+    const params = { keys: keysOf(jobs), leases, now: this.#now, claimableAt: this.#now + leaseMs };
+    const held = heldAmong(jobs, await this.session.all<LeaseColumns>(RENEW, params));
+    return jobs.filter((job) => held.has(job));
   }
 
   async retryLater(job: Job, delayMs: number, isCounted = true): Promise<void> {
@@ -181,10 +180,9 @@ export class StoredJobs implements JobStore {
     if (completions.length === 0) return [];
     const now = this.#now;
     // uses the attributes of the rows and not of the jobs, because a caller may have changed some since the claim
-    const rows = await this.#heldOf<LeaseColumns & MemoryRow>(
-      LEASED_ROWS,
-      completions.map(({ job }) => job),
-    );
+    const jobs = completions.map(({ job }) => job);
+    const params = { keys: keysOf(jobs), now };
+    const rows = heldAmong(jobs, await this.session.all<LeaseColumns & MemoryRow>(LEASED_ROWS, params));
     const ended = completions.flatMap((completion) => {
       const row = rows.get(completion.job);
       return row === undefined ? [] : { row, completion, columns: completedColumns(row, completion, now) };
@@ -311,19 +309,6 @@ export class StoredJobs implements JobStore {
     return new Map(rows.map((row) => [row.memory_key, row]));
   }
 
-  /** The rows of those jobs that are held. */
-  async #heldOf<Row extends LeaseColumns>(sql: Sql, jobs: readonly Job[]): Promise<ReadonlyMap<Job, Row>> {
-    const keys = jobs.map(({ memory }) => memory.key);
-    const found = await this.session.all<Row>(sql, { keys, now: this.#now });
-    const rows = new Map(found.map((row) => [row.memory_key, row]));
-    const held = new Map<Job, Row>();
-    for (const job of jobs) {
-      const row = rows.get(job.memory.key);
-      if (row?.lease === BigInt(job.lease) && row.version === BigInt(job.memory.version)) held.set(job, row);
-    }
-    return held;
-  }
-
   #held({ memory: { key, version }, lease }: Job) {
     return { key, lease, version, now: this.#now } satisfies Bindings;
   }
@@ -335,4 +320,19 @@ export class StoredJobs implements JobStore {
 
 function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): Bindings {
   return { except, textBytesMax };
+}
+
+function keysOf(jobs: readonly Job[]): readonly bigint[] {
+  return jobs.map(({ memory }) => memory.key);
+}
+
+/** The rows of those jobs that are held: lease and version are theirs. */
+function heldAmong<Row extends LeaseColumns>(jobs: readonly Job[], found: readonly Row[]): ReadonlyMap<Job, Row> {
+  const rows = new Map(found.map((row) => [row.memory_key, row]));
+  const held = new Map<Job, Row>();
+  for (const job of jobs) {
+    const row = rows.get(job.memory.key);
+    if (row?.lease === BigInt(job.lease) && row.version === BigInt(job.memory.version)) held.set(job, row);
+  }
+  return held;
 }
