@@ -36,8 +36,20 @@ const ALL = [...BY_LANGUAGE.values()];
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
 const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
 
+/** Kinds by passage, for as long as the index keeps the passage, because each search shows and looks at many. */
+const kinds = new WeakMap<Hydrated["passage"], { readonly language: string | null; readonly kind: Standing | null }>();
+
 /** The kind of a passage that is a user's turn or a short note; null for all others. */
-export function standingOfPassage({ memory, passage: { text, place } }: Hydrated): Standing | null {
+export function standingOfPassage(found: Hydrated): Standing | null {
+  const { language } = found.memory;
+  const known = kinds.get(found.passage);
+  if (known !== undefined && known.language === language) return known.kind;
+  const kind = recognised(found);
+  kinds.set(found.passage, { language, kind });
+  return kind;
+}
+
+function recognised({ memory, passage: { text, place } }: Hydrated): Standing | null {
   const { turn } = place;
   const isNote = memory.source === null && memory.state.status === "completed" && memory.state.chunkCount === 1;
   if (turn === undefined ? !isNote || text.length > NOTE_UNITS_MAX : roleOf(turn.speaker) !== "user") return null;
@@ -106,8 +118,9 @@ export function asksForWork(query: string, language: string): boolean {
 }
 
 function wordsOf(language: string): readonly StandingWords[] {
+  if (language === "und") return ALL;
   const words = BY_LANGUAGE.get(language.split("-")[0] ?? "");
-  return words === undefined ? ALL : [words];
+  return words === undefined ? [] : [words];
 }
 
 function wordsByLanguage(): ReadonlyMap<string, StandingWords> {
