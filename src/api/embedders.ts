@@ -7,7 +7,7 @@ import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
-import { listView, type View } from "./views.ts";
+import { isoTimeOrNull, listView, type View } from "./views.ts";
 
 /** The operations on /v1/embedders, /v1/project/embedder and /v1/projects/:id/embedder. */
 export function embedderOperations(models: ProjectModelService): readonly Operation[] {
@@ -118,6 +118,6 @@ function changeView(change: ModelChange): NonNullable<View<typeof schema.Project
   return {
     ...{ model, state, error, chunks_done: chunksDone, chunks_total: chunksTotal },
     started_at: isoTime(startedAt),
-    ended_at: endedAt === null ? null : isoTime(endedAt),
+    ended_at: isoTimeOrNull(endedAt),
   };
 }

@@ -19,7 +19,7 @@ export interface GraphSignal extends Signal {
   readonly path: readonly string[];
 }
 
-/** What a passage holds beyond its subject: how answers shall be, or what its author likes. */
+/** What in a passage applies to later requests on any subject: how to answer them, or what its author likes. */
 export type Standing = "instruction" | "preference";
 
 /** One ranked passage with everything that a result shows. */

@@ -1,7 +1,7 @@
 // Recognises queries for what an assistant said ("what did you recommend?") by the words of `asked-speaker.txt`.
 
 import askedSpeakerList from "../../data/words/asked-speaker.txt" with { type: "text" };
-import { parseWordList } from "../words/word-lists.ts";
+import { byLanguage } from "../words/word-lists.ts";
 import { anyOf, spacedWords } from "../words/word-patterns.ts";
 
 /** The patterns of a language, or of several that resemble each other. data/words/asked-speaker.txt explains them. */
@@ -18,8 +18,10 @@ const POLITE: Readonly<Record<string, RegExp>> = {
   it: /(?<=[\p{L}\p{N},;:–-] )(?:Lei|Suoi|Suo|Sua|Sue)(?!\p{L})/gu,
 };
 
-const LISTS = parseWordList(askedSpeakerList);
-const BY_LANGUAGE = wordsByLanguage();
+const BY_LANGUAGE = byLanguage(askedSpeakerList, (wordsOf): AskingWords => {
+  const pattern = (kind: string, flags = "u") => new RegExp(anyOf(wordsOf(kind)), flags);
+  return { sure: pattern("sure"), not: pattern("not", "gu"), asks: pattern("asks"), forms: pattern("forms") };
+});
 const ALL = new Set(BY_LANGUAGE.values());
 
 /**
@@ -39,19 +41,4 @@ function asks(text: string, words: AskingWords, isLanguageKnown: boolean): boole
   if (words.sure.test(text)) return true;
   const rest = text.replace(words.not, " ");
   return words.asks.test(rest) || (isLanguageKnown && words.forms.test(rest));
-}
-
-function wordsByLanguage(): ReadonlyMap<string, AskingWords> {
-  const groups = new Set([...LISTS.keys()].map((section) => section.slice(0, section.lastIndexOf(" "))));
-  const languages = [...groups].flatMap((group) => {
-    const pattern = (kind: string, flags: string) => new RegExp(anyOf(LISTS.get(`${group} ${kind}`) ?? []), flags);
-    const words = {
-      sure: pattern("sure", "u"),
-      not: pattern("not", "gu"),
-      asks: pattern("asks", "u"),
-      forms: pattern("forms", "u"),
-    };
-    return group.split(" ").map((language): [string, AskingWords] => [language, words]);
-  });
-  return new Map(languages);
 }

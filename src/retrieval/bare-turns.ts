@@ -3,7 +3,7 @@
 import bareTurnList from "../../data/words/bare-turns.txt" with { type: "text" };
 import { stopWordsOf } from "../words/stop-words.ts";
 import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, spacedWords } from "../words/word-patterns.ts";
+import { anyOf, spacedWords, UNSPACED } from "../words/word-patterns.ts";
 
 /** Maximum length of a bare turn, in UTF-16 code units. */
 const UNITS_MAX = 100;
@@ -15,7 +15,6 @@ const UNSPACED_WORD = 4;
 const LIST = parseWordList(bareTurnList);
 const MORE = new RegExp(anyOf(LIST.get("more") ?? []), "gu");
 const NOTHING = new RegExp(anyOf(LIST.get("nothing") ?? []), "gu");
-const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 
 /**
  * Whether a turn has no content: all of its words are stop words, thanks and such; or it asks for more and names at

@@ -7,7 +7,7 @@ import { isWithin } from "./admissible.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import { comparedTurns } from "./prefer-turns.ts";
 import type { Search } from "./request.ts";
-import { offersStanding, STANDING_CANDIDATES } from "./standing.ts";
+import { STANDING_CANDIDATES } from "./standing.ts";
 import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
 /** Reads the rows of memories, by key, and leaves out those that the search may not show now. */
@@ -47,10 +47,14 @@ export async function hydrateBest(
   running: Search,
   candidates: readonly Candidate[],
 ): Promise<{ readonly hydrated: ReadonlyMap<bigint, Hydrated>; readonly taken: number }> {
-  const { request, mode, watch, time, language } = running;
-  const isOffering = offersStanding({ text: request.query, language, limit: request.limit });
+  const { request, mode, watch, time } = running;
   let taken = Math.max(
-    ...[mode.rerankDepth, request.limit, time === null ? 0 : TIMED_CANDIDATES, isOffering ? STANDING_CANDIDATES : 0],
+    ...[
+      mode.rerankDepth,
+      request.limit,
+      time === null ? 0 : TIMED_CANDIDATES,
+      running.offersStanding ? STANDING_CANDIDATES : 0,
+    ],
   );
   const hydrated = await hydrate(running, candidates.slice(0, taken));
   const compared = comparedTurns(hydrated);

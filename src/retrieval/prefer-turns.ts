@@ -5,6 +5,8 @@
 // Other passages keep their scores.
 
 import { roleOf, type Turn } from "../domain/chunk.ts";
+import { isQuestion, spokenSentences } from "../words/spoken-sentences.ts";
+import { UNSPACED } from "../words/word-patterns.ts";
 import { asksForAssistant } from "./asked-role.ts";
 import { isBareTurn } from "./bare-turns.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
@@ -30,11 +32,6 @@ const REPLY_GAIN = 0.5;
 const OTHER_ROLE_LOSS = 1;
 /** In a conversation with an assistant: loss of a turn that says nothing, such as "tell me more". */
 const BARE_LOSS = 1;
-
-const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
-const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
-/** Scripts that are written without spaces between words. */
-const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 
 /** A candidate that is a turn. */
 interface TurnCandidate {
@@ -100,7 +97,7 @@ export function preferTurns(
     }
     if (!usesNames) continue;
     const asked = turns.get(before);
-    const isReply = asked !== undefined && asked.turn.speaker !== turn.speaker && QUESTION_END.test(asked.spoken);
+    const isReply = asked !== undefined && asked.turn.speaker !== turn.speaker && isQuestion(asked.spoken);
     const lead = isReply ? Math.max(0, asked.candidate.hybridScore - candidate.hybridScore) : 0;
     const isOther = named !== null && turn.speaker !== named;
     const loss = (isOther ? OTHER_SPEAKER_LOSS : 0) + QUESTION_LOSS * questionShare(spoken);
@@ -125,10 +122,10 @@ export function namedSpeaker(query: string, speakers: ReadonlySet<string>): stri
 
 /** Share of a text, 0..1, that is in sentences that end with a question mark. */
 export function questionShare(text: string): number {
-  const sentences = text.match(SENTENCE) ?? [];
+  const sentences = spokenSentences(text);
   const lengthOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + part.trim().length, 0);
   const all = lengthOf(sentences);
-  return all === 0 ? 0 : lengthOf(sentences.filter((sentence) => QUESTION_END.test(sentence))) / all;
+  return all === 0 ? 0 : lengthOf(sentences.filter(isQuestion)) / all;
 }
 
 // Position of a name in the query as whole words; -1 if it is not there.

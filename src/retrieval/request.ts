@@ -58,6 +58,8 @@ export interface Search {
   readonly watch: Stopwatch;
   /** Language of the query, BCP 47; `und` if unsure. */
   readonly language: string;
+  /** Whether standing instructions and preferences are offered to the query. */
+  readonly offersStanding: boolean;
   /** The time that the query names; null if it names none. */
   readonly time: QueryTime | null;
 }

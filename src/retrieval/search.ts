@@ -19,7 +19,7 @@ import { recall, SPARE_CANDIDATES, type StartedEmbedding, startEmbedding, walkGr
 import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { type FinalCandidates, resultsOf } from "./results.ts";
-import { offerStanding, STANDING_CANDIDATES } from "./standing.ts";
+import { offerStanding, offersStanding, STANDING_CANDIDATES } from "./standing.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
@@ -93,7 +93,11 @@ async function searchOnce(
   const language = await parts.languageOf(request.query);
   const mode = modeOf({ embedder, reranker }, request, language, changes);
   const time = resolveTime(request.query, asOf, language);
-  const running: Search = { parts, request, mode, index, embedder, reranker, within, watch, language, time };
+  const isOffering = offersStanding(request.query, language, request.limit);
+  const running: Search = {
+    ...{ parts, request, mode, index, embedder, reranker, within, watch, language, time },
+    offersStanding: isOffering,
+  };
 
   const fused = await findCandidates(running, embedding);
   const { hydrated, taken } = await hydrateBest(running, fused.candidates);
@@ -109,7 +113,7 @@ async function searchOnce(
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
   const current = newestFirst({ text: request.query, language, time }, reranked, hydrated);
-  const ordered = offerStanding({ text: request.query, language, limit: request.limit }, current, hydrated);
+  const ordered = isOffering ? offerStanding(current, hydrated, request.limit) : current;
   // Rows are read again, because only their current state decides which memories may be shown.
   const [chunkIds, valid] = await Promise.all([
     parts.accounts.chunkIds(request.scope.projectId),

@@ -1,11 +1,12 @@
-// Recognises what holds beyond its subject: standing instructions ("never suggest dairy") and preferences ("I prefer
-// window seats") in turns of users and in notes. Offers them to queries for advice or work, which they govern whatever
-// they resemble. The kind of a passage is derived from its text, so nothing is stored.
+// Recognises turns of users and notes that apply to later requests, whatever these are about: standing instructions
+// ("never suggest dairy") and preferences ("I prefer window seats"). Offers them to queries for advice or work, even if
+// they do not resemble the query. The kind of a passage is derived from its text, so nothing is stored.
 
 import standingList from "../../data/words/standing.txt" with { type: "text" };
 import { roleOf } from "../domain/chunk.ts";
 import type { Standing } from "../domain/ranking.ts";
-import { parseWordList } from "../words/word-lists.ts";
+import { isQuestion, spokenSentences } from "../words/spoken-sentences.ts";
+import { byLanguage } from "../words/word-lists.ts";
 import { anyOf, spacedWords } from "../words/word-patterns.ts";
 import { asksForAssistant } from "./asked-role.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
@@ -30,57 +31,57 @@ interface StandingWords {
   readonly work: RegExp;
 }
 
-const LISTS = parseWordList(standingList);
-const BY_LANGUAGE = wordsByLanguage();
+const BY_LANGUAGE = byLanguage(standingList, (wordsOf): StandingWords => {
+  const words = (kind: string) => anyOf(wordsOf(kind));
+  return {
+    not: new RegExp(words("not"), "gu"),
+    begins: new RegExp(`^ ${words("begins")}`, "u"),
+    instruction: new RegExp(words("instruction"), "u"),
+    preference: new RegExp(words("preference"), "u"),
+    work: new RegExp(words("work"), "u"),
+  };
+});
 const ALL = [...BY_LANGUAGE.values()];
-const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
-const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;
 
-/** Kinds by passage, for as long as the index keeps the passage, because each search shows and looks at many. */
-const kinds = new WeakMap<Hydrated["passage"], { readonly language: string | null; readonly kind: Standing | null }>();
+/** Kinds of the texts of passages, for as long as the index keeps a passage: searches look at the same ones again. */
+const kinds = new WeakMap<Hydrated["passage"], { readonly language: string; readonly kind: Standing | null }>();
 
 /** The kind of a passage that is a user's turn or a short note; null for all others. */
-export function standingOfPassage(found: Hydrated): Standing | null {
-  const { language } = found.memory;
-  const known = kinds.get(found.passage);
-  if (known !== undefined && known.language === language) return known.kind;
-  const kind = recognised(found);
-  kinds.set(found.passage, { language, kind });
-  return kind;
-}
-
-function recognised({ memory, passage: { text, place } }: Hydrated): Standing | null {
+export function standingOfPassage({ memory, passage }: Hydrated): Standing | null {
+  const { text, place } = passage;
   const { turn } = place;
   const isNote = memory.source === null && memory.state.status === "completed" && memory.state.chunkCount === 1;
   if (turn === undefined ? !isNote || text.length > NOTE_UNITS_MAX : roleOf(turn.speaker) !== "user") return null;
-  return standingOf(text.slice(turn?.labelUnits ?? 0), memory.language ?? "und");
+  const language = memory.language ?? "und";
+  const known = kinds.get(passage);
+  if (known?.language === language) return known.kind;
+  const kind = standingOf(text.slice(turn?.labelUnits ?? 0), language);
+  kinds.set(passage, { language, kind });
+  return kind;
 }
 
-/** Whether standing passages are offered: to queries for advice or work that show enough results. */
-export function offersStanding({ text, language, limit }: OfferedQuery): boolean {
-  return limit > KEPT && asksForWork(text, language) && !asksForAssistant(text, language);
-}
-
-/** A query, and the number of results that it shows. */
-export interface OfferedQuery {
-  readonly text: string;
-  /** BCP 47; `und` if unsure. */
-  readonly language: string;
-  readonly limit: number;
+/**
+ * Whether standing passages are offered to a query: one for advice or work that shows enough results.
+ * @param language of the query, BCP 47; `und` if unsure
+ * @param limit number of results that are shown
+ */
+export function offersStanding(query: string, language: string, limit: number): boolean {
+  return limit > KEPT && asksForWork(query, language) && !asksForAssistant(query, language);
 }
 
 /**
  * Moves the best two standing passages that would not be among the first ten results to the last places of these. They
  * get the score of the passage whose place they take, so that the scores of the others stay.
  * @param candidates in their final order
+ * @param limit number of results that are shown, more than the first three
  */
 export function offerStanding(
-  query: OfferedQuery,
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
+  limit: number,
 ): readonly Candidate[] {
-  const shown = Math.min(OFFERED_AMONG, query.limit);
-  if (candidates.length <= shown || !offersStanding(query)) return candidates;
+  const shown = Math.min(OFFERED_AMONG, limit);
+  if (candidates.length <= shown) return candidates;
   const isStanding = ({ chunkKey }: Candidate) => {
     const found = hydrated.get(chunkKey);
     return found !== undefined && standingOfPassage(found) !== null;
@@ -98,17 +99,23 @@ export function offerStanding(
 }
 
 /**
- * The kind of a text that states what holds beyond its subject, else null. Questions in it do not count.
+ * The kind of a text with a standing instruction or a preference, else null. Instructions in questions do not count.
  * @param language BCP 47; `und` if unsure
  */
 export function standingOf(text: string, language: string): Standing | null {
-  const sentences = text.match(SENTENCE) ?? [];
-  const words = wordsOf(language);
-  const has = (kind: "begins" | "instruction" | "preference", among: readonly string[]) =>
-    among.some((sentence) => words.some((each) => each[kind].test(spacedWords(sentence).replace(each.not, " "))));
-  const statements = sentences.filter((sentence) => !QUESTION_END.test(sentence));
-  if (has("begins", statements) || has("instruction", statements)) return "instruction";
-  return has("preference", sentences) ? "preference" : null;
+  const sentences = spokenSentences(text).map((sentence) => ({
+    isStatement: !isQuestion(sentence),
+    words: spacedWords(sentence),
+  }));
+  let isPreference = false;
+  for (const { not, begins, instruction, preference } of wordsOf(language)) {
+    for (const { isStatement, words } of sentences) {
+      const rest = words.replace(not, " ");
+      if (isStatement && (begins.test(rest) || instruction.test(rest))) return "instruction";
+      isPreference ||= preference.test(rest);
+    }
+  }
+  return isPreference ? "preference" : null;
 }
 
 /** Whether a query asks for advice, a recommendation or a piece of work. */
@@ -118,26 +125,6 @@ export function asksForWork(query: string, language: string): boolean {
 }
 
 function wordsOf(language: string): readonly StandingWords[] {
-  if (language === "und") return ALL;
   const words = BY_LANGUAGE.get(language.split("-")[0] ?? "");
-  return words === undefined ? [] : [words];
-}
-
-function wordsByLanguage(): ReadonlyMap<string, StandingWords> {
-  const languages = new Set([...LISTS.keys()].map((section) => section.split(" ")[0] ?? ""));
-  return new Map(
-    [...languages].map((language) => {
-      const words = (kind: string) => anyOf(LISTS.get(`${language} ${kind}`) ?? []);
-      return [
-        language,
-        {
-          not: new RegExp(words("not"), "gu"),
-          begins: new RegExp(`^ ${words("begins")}`, "u"),
-          instruction: new RegExp(words("instruction"), "u"),
-          preference: new RegExp(words("preference"), "u"),
-          work: new RegExp(words("work"), "u"),
-        },
-      ];
-    }),
-  );
+  return words === undefined ? ALL : [words];
 }

@@ -1,6 +1,25 @@
 // Parses the word lists of `data/words`. Format: a line that begins with `#` is a comment, a line `[name]` begins a
 // section, and all other lines contain words separated by white space.
 
+/**
+ * What is made of the words of each language, for a list whose sections are named by one or several languages and a
+ * kind, such as `[de asks]` and `[es pt asks]`. Languages that are named together share it.
+ * @param make gets a function that returns the words of a kind in these languages; none if the list has none
+ */
+export function byLanguage<Made>(
+  text: string,
+  make: (wordsOf: (kind: string) => readonly string[]) => Made,
+): ReadonlyMap<string, Made> {
+  const sections = parseWordList(text);
+  const groups = new Set([...sections.keys()].map((name) => name.slice(0, name.lastIndexOf(" "))));
+  return new Map(
+    [...groups].flatMap((group) => {
+      const made = make((kind) => sections.get(`${group} ${kind}`) ?? []);
+      return group.split(" ").map((language) => [language, made] as const);
+    }),
+  );
+}
+
 /** The sections of a word list, in the order of the file. */
 export function parseWordList(text: string): ReadonlyMap<string, readonly string[]> {
   const sections = new Map<string, string[]>();

@@ -14,6 +14,8 @@ const ARABIC_VARIANTS: readonly (readonly [plain: string, variants: RegExp])[] =
 ];
 /** Scripts that write words without spaces, or join particles to them. A word matches inside longer ones. */
 const JOINED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+/** A letter of a script that is written without spaces between words. */
+export const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 const ARABIC = /\p{Script=Arabic}/u;
 /** Prefixes of Arabic words: and, so, in, like, for, the. */
 const ARABIC_PREFIX = "(?:[وفبكل]?ال|لل|[وفبكل])?";

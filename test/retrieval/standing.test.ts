@@ -4,7 +4,13 @@ import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import type { Standing } from "../../src/domain/ranking.ts";
 import type { Candidate, Hydrated } from "../../src/retrieval/candidate.ts";
-import { asksForWork, offerStanding, standingOf, standingOfPassage } from "../../src/retrieval/standing.ts";
+import {
+  asksForWork,
+  offerStanding,
+  offersStanding,
+  standingOf,
+  standingOfPassage,
+} from "../../src/retrieval/standing.ts";
 import { completedMemory } from "../support/memory.ts";
 
 test.each<[language: string, text: string, kind: Standing | null]>([
@@ -124,7 +130,7 @@ describe("standing passages are offered", () => {
       const [chunkKey, memoryKey] = [BigInt(key) as ChunkKey, 1n as MemoryKey];
       return { chunkKey, memoryKey, signals: {}, hybridScore: -key, finalScore: -key };
     });
-    const ordered = offerStanding({ text: query, language: "en", limit }, candidates, hydrated);
+    const ordered = offersStanding(query, "en", limit) ? offerStanding(candidates, hydrated, limit) : candidates;
     expect(ordered.length).toBe(count);
     for (const [at, { finalScore }] of ordered.slice(1, 10).entries()) {
       expect(finalScore).toBeLessThanOrEqual(ordered[at]?.finalScore ?? Number.NaN);
