@@ -89,6 +89,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const opened = opening.move();
   return {
     parts: {
+      relations: stores.relations,
       ...{ index, memories, accounts: stores.accounts, embedders, rerankers, languageOf: queryLanguage, clock },
       // quality must not depend on how busy the machine is
       rerankDeadlineMs: Number.POSITIVE_INFINITY,

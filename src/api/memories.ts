@@ -6,11 +6,11 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft, Progress } from "../domain/memory.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
-import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { Incoming, Intake } from "../services/intake.ts";
 import { isToProcess, type MemoryService } from "../services/memories.ts";
+import type { RelationService } from "../services/relations.ts";
 import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
@@ -24,13 +24,15 @@ import { listView, memoryView } from "./views.ts";
 /** What the operations on memories need. */
 export interface MemoryDependencies {
   readonly memories: MemoryService;
+  readonly relations: RelationService;
   readonly intake: Intake;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
 }
 
 /** The operations on /v1/memories, except search, query, graph and upload. */
-export function memoryOperations({ memories, intake, progressOf, clock }: MemoryDependencies): readonly Operation[] {
+export function memoryOperations(uses: MemoryDependencies): readonly Operation[] {
+  const { memories, relations, intake, progressOf, clock } = uses;
   const json = new MemoryJsonCache(progressOf);
   const view = (memory: Memory, content: schema.CreateMemory["content"]) => ({
     ...memoryView({ memory, content: "" }, progressOf),
@@ -135,12 +137,11 @@ export function memoryOperations({ memories, intake, progressOf, clock }: Memory
       query: NoQuery,
       answers: { 200: schema.Memory },
       faults: ["memory_not_found"],
-      read: ({ principal, params }) => {
+      read: async ({ principal, params }) => {
         const id = memoryId(params.id);
-        return andThen(memories.get(principal, id), (found) => {
-          if (found === null) throw absent(id);
-          return { status: 200, body: json.of(found) };
-        });
+        const found = await memories.get(principal, id);
+        if (found === null) throw absent(id);
+        return { status: 200, body: json.of(found, await relations.of(principal, found.memory)) };
       },
     }),
 

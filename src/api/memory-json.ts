@@ -2,8 +2,10 @@
 // changes (RecentMemories), so the JSON is valid as long as the object is.
 
 import type { Memory, Progress } from "../domain/memory.ts";
+import type { Relation } from "../domain/relation.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
 import { JsonText } from "./operation.ts";
+import { relationView } from "./relations.ts";
 import { memoryView } from "./views.ts";
 
 /**
@@ -19,7 +21,12 @@ export class MemoryJsonCache {
   constructor(private readonly progressOf: (memory: Memory) => Progress) {}
 
   /** The JSON of the memory, as getMemory returns it. */
-  of(shown: MemoryWithContent): JsonText {
+  of(shown: MemoryWithContent, relations: readonly Relation[]): JsonText {
+    const { text } = this.#withoutRelations(shown);
+    return new JsonText(`${text.slice(0, -1)},"relations":${JSON.stringify(relations.map(relationView))}}`);
+  }
+
+  #withoutRelations(shown: MemoryWithContent): JsonText {
     const known = this.#json.get(shown.memory);
     if (known !== undefined) return known;
     const text = new JsonText(JSON.stringify(memoryView(shown, this.progressOf)));

@@ -23,6 +23,7 @@ import { type UrlDependencies, urlOperations } from "./memory-url.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
 import { projectOperations } from "./projects.ts";
+import { relationOperations } from "./relations.ts";
 import { searchOperations } from "./search.ts";
 import { userOperations } from "./users.ts";
 import { webhookOperations } from "./webhooks.ts";
@@ -47,6 +48,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
   return [
     ...memoryOperations(uses),
     ...deletionOperations(uses.deletions),
+    ...relationOperations(uses.relations),
     graphOperation(uses),
     uploadOperation(uses),
     ...urlOperations(uses),

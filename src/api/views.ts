@@ -149,6 +149,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       ...(place.slide === undefined ? {} : { slide: place.slide }),
       ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
       ...(place.turn === undefined ? {} : { speaker: place.turn.speaker, date: place.turn.date }),
+      ...(isOneOfSeveral(memory) && result.supersededBy !== null && { superseded_by: result.supersededBy }),
       ...(result.standing === null ? {} : { standing: result.standing }),
     },
   };
@@ -159,6 +160,10 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
     memory_id: memory.id,
     metadata,
   };
+}
+
+function isOneOfSeveral({ state }: Memory): boolean {
+  return state.status === "completed" && state.chunkCount > 1;
 }
 
 /** A time, or null. */

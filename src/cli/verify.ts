@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<DefectKind, string>> = {
   surplus_text: "texts belong to no memory",
   missing_upload: "uploaded files are missing or have another size",
   surplus_upload: "uploaded files belong to no memory",
+  stray_relation: "memories have a relation with a deleted memory, or with one of another user or agent",
+  wrong_supersession: "memories do not say what supersedes them",
   damaged_page: "pages of mneme.sqlite are damaged",
   unusable: "store cannot be used",
 };

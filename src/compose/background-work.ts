@@ -10,6 +10,8 @@ import { IngestWorker } from "../ingest/worker.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { NodeTasks } from "../ports/coordination.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
+import { judgeByRules } from "../relations/judge.ts";
+import { RelationWorker } from "../relations/worker.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
 import type { Closers } from "./closers.ts";
 import { operatorLlm } from "./language-model.ts";
@@ -30,6 +32,7 @@ export interface WorkDependencies {
 export interface BackgroundWork {
   readonly worker: IngestWorker;
   readonly dispatcher: WebhookDispatcher;
+  readonly relations: RelationWorker;
   readonly changer: ModelChanger;
   readonly reindexer: Reindexer;
 }
@@ -49,12 +52,15 @@ export function startBackgroundWork(
   closers.add(() => dispatcher.stop());
   dispatcher.start();
   worker.start();
+  const relations = createRelationWorker(surroundings, uses);
+  closers.add(() => relations.stop());
+  if (surroundings.config.role !== "api") relations.start();
   const changer = createModelChanger(surroundings, uses);
   closers.add(() => changer.stop());
   if (surroundings.config.role !== "api") changer.start();
   const reindexer = createReindexer(surroundings, uses, worker);
   closers.add(() => reindexer.stop());
-  return { worker, dispatcher, changer, reindexer };
+  return { worker, dispatcher, relations, changer, reindexer };
 }
 
 function createDispatcher({ config, log, clock }: Surroundings, { stores }: Storage): WebhookDispatcher {
@@ -89,6 +95,16 @@ function createWorker({ config, log, clock }: Surroundings, uses: WorkDependenci
     claimsJobs: config.role !== "api",
     claimEveryMs: uses.storage.coordination === null ? undefined : CLAIM_EVERY_MS,
     sweepsRows: () => uses.tasks.isMine("sweep"),
+  });
+}
+
+function createRelationWorker({ clock, log }: Surroundings, uses: WorkDependencies): RelationWorker {
+  const { relations, memories, jobs } = uses.storage.stores;
+  return new RelationWorker({
+    ...{ relations, memories, index: uses.index, judge: judgeByRules, clock, log },
+    hasSpace: () => !uses.storage.disk.isFull,
+    isIngesting: async () => (await jobs.nextJobInMs()) !== null,
+    claimEveryMs: uses.storage.coordination === null ? undefined : CLAIM_EVERY_MS,
   });
 }
 

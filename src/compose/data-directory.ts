@@ -43,7 +43,7 @@ export async function openDataDirectory(
   checkHasData(config);
   const closers = new Closers();
   try {
-    const storage = await openStorage({ config, onDeliveries: () => undefined, clock, log }, closers);
+    const storage = await openStorage({ config, clock, log }, closers);
     const { copies, verifyIndexes } = storage;
     const further = await furtherOf(storage, closers);
     const control = createControl({ copies, verifyIndexes, server: null, log, ...further });

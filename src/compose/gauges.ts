@@ -7,6 +7,7 @@ import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { ProjectModelStore } from "../ports/project-model-store.ts";
+import type { RelationStore } from "../ports/relation-store.ts";
 
 /**
  * Maximum age of the number of memories, in milliseconds. It is cached because `/metrics` needs no key and counting
@@ -19,6 +20,7 @@ export function declareGauges(
   metrics: Metrics,
   parts: {
     readonly memories: Pick<MemoryStore, "counts">;
+    readonly relations: Pick<RelationStore, "waiting">;
     readonly projectModels: Pick<ProjectModelStore, "list">;
     readonly laneStatus: () => readonly LaneStatus[];
     /** The open indexes of a node; null if all of them are always open. */
@@ -26,10 +28,17 @@ export function declareGauges(
     readonly clock: Clock;
   },
 ): void {
-  const { memories, projectModels, laneStatus, indexUsage, clock } = parts;
+  const { memories, relations, projectModels, laneStatus, indexUsage, clock } = parts;
   const counts = atMostEvery(COUNTS_MS, clock, async () => memories.counts());
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], async () =>
     Object.entries(await counts()).map(([status, value]) => ({ labels: [status], value })),
+  );
+  const waiting = atMostEvery(COUNTS_MS, clock, async () => relations.waiting());
+  metrics.gauge(
+    "mneme_relations_waiting",
+    "Completed memories whose relations with others have not been looked for yet.",
+    [],
+    async () => [{ labels: [], value: await waiting() }],
   );
   const modelChanges = atMostEvery(COUNTS_MS, clock, async () => projectModels.list());
   metrics.gauge(

@@ -61,7 +61,7 @@ export function openStorage(options: StorageOptions, closers: Closers): Promise<
  * @throws DatabaseError, StoreError or NativeError if the database or the directory cannot be used
  */
 async function openPostgresStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
-  const { config, onDeliveries, clock, log } = options;
+  const { config, clock, log, ...hooks } = options;
   const { dataDir, store: url } = config;
   invariant(url !== null, "a storage on PostgreSQL was opened without its address");
   createDirectory(dataDir);
@@ -79,7 +79,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     clock,
     newWebhookSecret,
     describe: memoryAttributes,
-    onDeliveries,
+    ...hooks,
     onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
   });
   closers.add(() => stores.close());

@@ -11,6 +11,7 @@ import { Metrics } from "../metrics.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import { forget } from "../services/forget.ts";
 import type { ProjectService } from "../services/projects.ts";
+import type { StoreHooks } from "../stores/context.ts";
 import { type BackgroundWork, startBackgroundWork } from "./background-work.ts";
 import { Closers } from "./closers.ts";
 import { type Control, createControl, type ServerActions } from "./control.ts";
@@ -78,8 +79,16 @@ export async function compose(surroundings: Surroundings, ports: PortOpeners = R
 async function open(surroundings: Surroundings, ports: PortOpeners, closers: Closers): Promise<Service> {
   const { config, log, clock } = surroundings;
   const metrics = new Metrics();
-  const wakeDispatcher = () => work.dispatcher.wake();
-  const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
+  let work: BackgroundWork | null = null;
+  const wakeDispatcher = () => work?.dispatcher.wake();
+  // before the index is open, nothing is shown: opening it shows all memories
+  let shown: ChunkIndex | null = null;
+  const hooks: StoreHooks = {
+    onDeliveries: wakeDispatcher,
+    onSuperseded: (id, memories) => shown?.show(id, memories),
+    onRelationJobs: () => work?.relations.wake(),
+  };
+  const storage = await ports.openStorage({ config, ...hooks, clock, log }, closers);
   const whyClosed = await storage.whyClosed();
   if (whyClosed !== null) throw new UsageError(whyClosed);
   const models = await ports.startModels(surroundings, closers);
@@ -89,6 +98,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     ["kind"],
   );
   const index = await storage.openIndex(models.embedders, (passages) => damagedReads("passage").add(passages));
+  shown = index;
   await repair(storage, index, log);
   const { stores } = storage;
   const coordination = storage.coordination ?? localCoordination(stores.accounts, clock);
@@ -98,7 +108,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
 
   const model = ports.connectLanguageModel(config, metrics, clock);
   const { tasks } = coordination;
-  const work = startBackgroundWork(surroundings, { storage, tasks, index, models, model }, closers);
+  work = startBackgroundWork(surroundings, { storage, tasks, index, models, model }, closers);
   const wakeIngest = () => work.worker.wake();
   const deletions = startDeletions(surroundings, { storage, index, wakeIngest }, closers);
   const guard = createAddressGuard({ allow: config.webhookAllow });
@@ -120,6 +130,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   });
   declareGauges(metrics, {
     memories: stores.memories,
+    relations: stores.relations,
     projectModels: stores.projectModels,
     laneStatus: models.laneStatus,
     indexUsage: storage.indexUsage,

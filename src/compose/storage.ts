@@ -32,6 +32,7 @@ import type { EmbedderIdentity, InstalledEmbedders } from "../ports/models.ts";
 import type { TraceStore } from "../ports/trace-store.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
+import type { StoreHooks } from "../stores/context.ts";
 import { StoreCopies } from "../stores/copies/copies.ts";
 import { giveUpImports } from "../stores/copies/import.ts";
 import { HIDDEN } from "../stores/project-rows.ts";
@@ -91,10 +92,8 @@ export interface Closing {
 }
 
 /** How to open the storage. */
-export interface StorageOptions {
+export interface StorageOptions extends StoreHooks {
   readonly config: Config;
-  /** Called after the commit of new webhook deliveries. */
-  readonly onDeliveries: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -104,7 +103,7 @@ export interface StorageOptions {
  * @throws StoreError or NativeError with a sentence for the operator
  */
 export async function openEmbeddedStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
-  const { config, onDeliveries, clock, log } = options;
+  const { config, clock, log, ...hooks } = options;
   createDirectory(config.dataDir);
   refuseUnfinishedRestore(config.dataDir);
   const lock = addon().lockDirectory(config.dataDir);
@@ -122,7 +121,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     clock,
     newWebhookSecret,
     describe: memoryAttributes,
-    onDeliveries,
+    ...hooks,
     onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
   });
   closers.add(() => stores.close());

@@ -24,6 +24,7 @@ import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
+import { RelationService } from "../services/relations.ts";
 import { SearchService } from "../services/search.ts";
 import type { SearchQueue } from "../services/search-queue.ts";
 import { UserService } from "../services/users.ts";
@@ -97,7 +98,7 @@ export function createOperations(
   const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
   const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
-  const searching = { index, memories, accounts, embedders, rerankers, ...reading, clock };
+  const searching = { index, memories, relations: stores.relations, accounts, embedders, rerankers, ...reading, clock };
   const search = new SearchService({ ...searching, queue });
   const answers = new AnswerService({
     search,
@@ -112,6 +113,7 @@ export function createOperations(
       ...{ memories, retirement, files, index, log, wakeIngest },
       countDamaged: uses.countDamagedTexts,
     }),
+    relations: new RelationService(stores.relations),
     intake: new Intake({ memories, files, log }),
     deletions: uses.deletions,
     urlFiles: createUrlFiles({

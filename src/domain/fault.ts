@@ -16,6 +16,7 @@ export type FaultCode =
   | "insufficient_scope"
   | "not_found"
   | "memory_not_found"
+  | "relation_not_found"
   | "chat_not_found"
   | "user_not_found"
   | "job_not_found"

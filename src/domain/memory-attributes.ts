@@ -35,18 +35,22 @@ export interface MemoryAttribute {
   /** Maximum size of an object as compact UTF-8 JSON. */
   readonly bytesMax?: number;
   /**
-   * Who sets it. caller: only callers. extraction: ingestion, if no caller does. server: only the server. Callers clear
-   * what they can set with null; what the server sets is never null.
+   * Who sets it. caller: only callers. extraction: ingestion, if no caller does. server: only the server. relations: it
+   * follows from the relations of the memory. Callers clear what they can set with null; what the server sets is never
+   * null.
    */
-  readonly setBy: "caller" | "extraction" | "server";
+  readonly setBy: "caller" | "extraction" | "server" | "relations";
   /** Whether filters can compare it. They compare parts of `metadata` by paths. */
   readonly isFilterable: boolean;
   /** Whether requests can be limited to the memories with one of its values. */
   readonly isScope: boolean;
   /** Whether search results show it. since later: sources of messages from earlier versions lack it. */
   readonly inResults: "always" | "since later" | "never";
-  /** Whether exports write it if it is null. since later: not, because files of earlier versions lack it. */
-  readonly inExports: "always" | "since later";
+  /**
+   * Whether exports write it if it is null. since later: not, because files of earlier versions lack it. never: nor if
+   * it has a value, because other records say it.
+   */
+  readonly inExports: "always" | "since later" | "never";
   /** Name in the records of exports, if it differs from the API. */
   readonly exportedAs?: string;
   /** Meaning and form, for the reference of the API. */
@@ -148,6 +152,16 @@ export const MEMORY_ATTRIBUTES = {
     inResults: "since later",
     meaning: "ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`",
   },
+  supersededBy: {
+    ...plain,
+    setBy: "relations",
+    name: "superseded_by",
+    column: "superseded_by",
+    type: "id",
+    inResults: "since later",
+    inExports: "never",
+    meaning: "mem_… of the newest memory that supersedes this one as a whole",
+  },
 } as const satisfies Readonly<Record<string, MemoryAttribute>>;
 
 type Table = typeof MEMORY_ATTRIBUTES;
@@ -178,9 +192,11 @@ export type TypeOf<Name extends AttributeName> = Table[Name]["type"];
 /** Value of an attribute, if it has one. */
 export type ValueOf<Name extends AttributeName> = AttributeValues[TypeOf<Name>];
 
-/** The attributes of a memory. Only those that callers can set can be null. */
+/** Name of an attribute that is never null. */
+export type ServerAttribute = AttributesWith<{ readonly setBy: "server" }>;
+/** The attributes of a memory. */
 export type MemoryAttributes = {
-  readonly [Name in AttributeName]: Name extends GivenAttribute ? ValueOf<Name> | null : ValueOf<Name>;
+  readonly [Name in AttributeName]: Name extends ServerAttribute ? ValueOf<Name> : ValueOf<Name> | null;
 };
 /** The attributes that a new memory gets. */
 export type GivenAttributes = { readonly [Name in GivenAttribute]?: ValueOf<Name> };
@@ -202,7 +218,7 @@ export const ATTRIBUTES = Object.entries(MEMORY_ATTRIBUTES).map(
 );
 /** The rows of the attributes that callers can set. */
 export const GIVEN_ATTRIBUTES = ATTRIBUTES.filter(
-  (row): row is NamedAttribute<GivenAttribute> => row.setBy !== "server",
+  (row): row is NamedAttribute<GivenAttribute> => row.setBy === "caller" || row.setBy === "extraction",
 );
 /** Names of the attributes that are extracted if no caller sets them. */
 export const EXTRACTED_FIELDS = GIVEN_ATTRIBUTES.filter(({ setBy }) => setBy === "extraction").map(

@@ -52,6 +52,22 @@ export interface Memory extends MemoryAttributes {
   readonly source: MemorySource | null;
   /** Attributes that the caller provided; extraction never overwrites them. */
   readonly given: readonly ExtractedField[];
+  /** The passages that another memory supersedes, if the memory has several passages. */
+  readonly supersededPassages: SupersededPassages;
+}
+
+/**
+ * Ids of the memories that supersede passages, by the ordinals of these passages. `all` stands for every passage. null:
+ * none is superseded.
+ */
+export type SupersededPassages = Readonly<Record<string, MemoryId>> | null;
+
+/** The memory that supersedes this passage of a memory; null if it is current. */
+export function supersederOf(
+  { supersededBy, supersededPassages }: Pick<Memory, "supersededBy" | "supersededPassages">,
+  ordinal: number,
+): MemoryId | null {
+  return (supersededBy as MemoryId | null) ?? supersededPassages?.[ordinal] ?? supersededPassages?.all ?? null;
 }
 
 /** An uploaded file. The field names are those of the API. */

@@ -17,6 +17,7 @@ import {
   type ScopeName,
 } from "./memory-attributes.ts";
 import { PLAN_NAMES, type ProjectSettings } from "./project.ts";
+import { RELATION_KINDS } from "./relation.ts";
 import { WEBHOOK_EVENTS } from "./webhook.ts";
 
 /**
@@ -24,7 +25,9 @@ import { WEBHOOK_EVENTS } from "./webhook.ts";
  */
 export const EXPORT_FORMAT = "mneme-export";
 /** Newest version of the format that this program writes and reads. */
-export const EXPORT_VERSION = 1;
+export const EXPORT_VERSION = 2;
+/** Its files lack records of relations. */
+const VERSION_WITHOUT_RELATIONS = 1;
 
 /**
  * The first line. `exported_at` and `mneme` are the only fields that differ between two exports of the same project.
@@ -124,11 +127,14 @@ const attributeField = ({ type, setBy, inExports, column }: MemoryAttribute): Ex
   const of = { ...ATTRIBUTE_FIELDS[type], column };
   return inExports === "always" ? orNull(of) : { ...of, isOptional: true };
 };
-const attributeFields = (attributes: typeof ATTRIBUTES) =>
+const attributeFields = (attributes: readonly (typeof ATTRIBUTES)[number][]) =>
   Object.fromEntries(
     attributes.map((attribute) => [attribute.exportedAs ?? attribute.name, attributeField(attribute)]),
   );
-const ofMemory = attributeFields(ATTRIBUTES) as AttributeFields<AttributeName>;
+type Exported = Exclude<AttributeName, AttributesWith<{ readonly inExports: "never" }>>;
+const ofMemory = attributeFields(
+  ATTRIBUTES.filter(({ inExports }) => inExports !== "never"),
+) as AttributeFields<Exported>;
 const ofScope = attributeFields(ATTRIBUTES.filter(({ isScope }) => isScope)) as AttributeFields<ScopeName>;
 
 /** The fields of each type, in the order in which they are written. Times are Unix milliseconds. */
@@ -212,6 +218,24 @@ export const EXPORT_FIELDS = {
     /** Base 64 of the components: 32-bit floats, little-endian. */
     data: column("vectors", { ...text, form: "base64" }),
   },
+  /**
+   * A relation between two memories of the file (domain/relation.ts). The fields after `by` are
+   * null if a person set it.
+   */
+  relation: {
+    memory_id: apart(idOf("mem")),
+    other_id: apart(idOf("mem")),
+    kind: oneOf(RELATION_KINDS),
+    state: oneOf(["active", "suggested"]),
+    by: column("made_by", oneOf(["rule", "model", "llm", "person"])),
+    /** In thousandths. */
+    confidence: orNull(count),
+    /** Ordinals of the passages. */
+    own_passage: orNull(count),
+    other_passage: orNull(count),
+    evidence: orNull(object),
+    created_at: count,
+  },
   /** A chat without its messages. */
   chat: { id: idOf("chat"), ...ofScope, title: orNull(text), created_at: count },
   /** A message with those sources whose memories are in the file. */
@@ -282,10 +306,10 @@ export function parseExportHeader(line: string): ExportHeader {
   if (value.type !== "header" || value.format !== EXPORT_FORMAT) {
     throw new ExportError(`this is not an export of Mneme: the first line must have "format": "${EXPORT_FORMAT}"`);
   }
-  if (value.version !== EXPORT_VERSION) {
+  if (value.version !== EXPORT_VERSION && value.version !== VERSION_WITHOUT_RELATIONS) {
     const found = JSON.stringify(value.version);
     throw new ExportError(
-      `the file has version ${found} of the format, and this program reads version ${EXPORT_VERSION}: use a version of Mneme that reads it (it was written by ${JSON.stringify(value.mneme)})`,
+      `the file has version ${found} of the format, and this program reads versions ${VERSION_WITHOUT_RELATIONS} and ${EXPORT_VERSION}: use a version of Mneme that reads it (it was written by ${JSON.stringify(value.mneme)})`,
     );
   }
   return value as unknown as ExportHeader;

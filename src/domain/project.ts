@@ -28,6 +28,11 @@ export type Plan = keyof typeof PLANS;
 /** Every plan, smallest first. */
 export const PLAN_NAMES = Object.keys(PLANS) as readonly Plan[];
 
+/** Whether relations of memories are found: not at all, only as suggestions, or with effect. */
+export const SUPERSEDING = ["off", "suggest", "on"] as const;
+/** Whether relations of memories are found. */
+export type Superseding = (typeof SUPERSEDING)[number];
+
 /** Language model settings of a project. If a setting is null, the operator's configuration applies. */
 export interface LlmSettings {
   readonly base_url: string | null;
@@ -58,6 +63,8 @@ export interface ProjectSettings {
   readonly min_evidence: number | null;
   /** Mode of searches, queries and chat messages that name none. */
   readonly default_mode: ModeName;
+  /** off: relations that no person set have no effect. */
+  readonly superseding: Superseding;
 }
 
 /** Settings of a new project. */
@@ -74,6 +81,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   retention_days: 30,
   min_evidence: null,
   default_mode: "balanced",
+  superseding: "on",
 };
 
 /** A stored project. */

@@ -33,8 +33,10 @@ export interface RankedPassage {
   readonly signals: Omit<Signals, "graph"> & { readonly graph?: GraphSignal };
   /** Rank by hybrid score, before the reranker; from 1. */
   readonly fusedRank: number;
-  /** The newer memory among the candidates that contradicts this one; null if none was found. */
+  /** The newest memory that supersedes this passage; null if it is current. */
   readonly supersededBy: MemoryId | null;
+  /** `supersededBy`, otherwise a newer memory among the candidates that seems to contradict this passage. */
+  readonly outdatedBy: MemoryId | null;
   readonly standing: Standing | null;
 }
 

@@ -9,6 +9,8 @@
  * - `surplus_text`: a text without a memory
  * - `missing_upload`: a memory whose uploaded file is missing or has another size
  * - `surplus_upload`: an uploaded file without a memory
+ * - `stray_relation`: a relation with a deleted memory, or of memories of different users or agents
+ * - `wrong_supersession`: a memory that does not say what its relations say of it
  * - `damaged_page`: a page of mneme.sqlite has another content than was last written
  * - `unusable`: a store cannot be opened
  */
@@ -19,6 +21,8 @@ export type DefectKind =
   | "surplus_text"
   | "missing_upload"
   | "surplus_upload"
+  | "stray_relation"
+  | "wrong_supersession"
   | "damaged_page"
   | "unusable";
 

@@ -8,6 +8,7 @@ export const WEBHOOK_EVENTS = [
   "memory.failed",
   "memory.updated",
   "memory.deleted",
+  "memory.superseded",
   "webhook.test",
 ] as const;
 /** An event that webhooks can receive. */

@@ -17,6 +17,11 @@ export const MemoryResult = Type.Object({
   ...presentAttributes,
   status: OneOf(["processing", "completed", "failed"], "completed: searchable"),
   error: Type.Optional(Text({ description: "Why processing failed" })),
+  relations: Type.Optional(
+    Type.Array(Type.Object({ type: Text(), memory_id: Text() }), {
+      description: "Other memories that it supersedes, refines or repeats, or that do so with it; only in get_memory",
+    }),
+  ),
 });
 /** A memory in the result of a tool. */
 export type MemoryResult = Static<typeof MemoryResult>;
@@ -49,12 +54,14 @@ const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] a
 
 /** A memory of the API as tools show it. */
 export function memoryResult(memory: JsonRecord): MemoryResult {
+  const relations = ((memory.relations ?? []) as JsonRecord[]).filter(({ state }) => state === "active");
   const error = memory.error as { readonly message: string } | undefined;
   return {
     memory_id: memory.id,
     content: memory.content,
     ...present(memory, MEMORY_FIELDS),
     ...(error !== undefined && { error: error.message }),
+    ...(relations.length > 0 && { relations: relations.map(({ type, memory_id }) => ({ type, memory_id })) }),
   } as MemoryResult;
 }
 
@@ -68,6 +75,7 @@ export function passageResult(result: JsonRecord): PassageResult {
     score: result.score,
     ...present(_memory as JsonRecord, Object.keys(ofPassage)),
     ...present({ metadata }, ["metadata"]),
+    ...present(_chunk as JsonRecord, ["superseded_by"]),
     ...(Object.keys(place).length > 0 && { place }),
   } as PassageResult;
 }

@@ -34,6 +34,8 @@ export interface MemoryListing extends MemoryScope {
   readonly tag?: string;
   /** The title contains this text, regardless of upper and lower case. */
   readonly q?: string;
+  /** Whether another memory supersedes the memory as a whole. */
+  readonly superseded?: boolean;
   readonly limit: number;
   /**
    * Maximum size of all contents of a page together, in UTF-8 bytes. A page has at least one memory, even if that one

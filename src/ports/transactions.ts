@@ -37,6 +37,7 @@ import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { ProjectModelStore } from "./project-model-store.ts";
+import type { RelationStore } from "./relation-store.ts";
 import type { RetirementStore } from "./retirement-store.ts";
 import type { UserStore } from "./user-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
@@ -50,6 +51,7 @@ export interface Stores {
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
+  readonly relations: RelationStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
@@ -79,6 +81,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   ],
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
+  relations: ["of", "supersededAt", "waiting"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

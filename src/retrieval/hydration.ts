@@ -6,7 +6,7 @@ import type { Memory } from "../domain/memory.ts";
 import { isWithin } from "./admissible.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import { comparedTurns } from "./prefer-turns.ts";
-import type { Search } from "./request.ts";
+import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { STANDING_CANDIDATES } from "./standing.ts";
 import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
@@ -16,7 +16,22 @@ export async function readRows(
   memoryKeys: readonly MemoryKey[],
 ): Promise<ReadonlyMap<MemoryKey, Memory>> {
   const rows = await parts.memories.getMany(request.scope.projectId, [...new Set(memoryKeys)]);
-  return new Map([...rows].filter(([, memory]) => isWithin(request, memory)));
+  const shown = [...rows].filter(([, memory]) => isWithin(request, memory));
+  return new Map(request.asOf === undefined ? shown : await asOfThen(parts, request, shown));
+}
+
+/** The rows with what superseded them when the query is asked. */
+async function asOfThen(
+  { relations }: Pick<RetrievalDependencies, "relations">,
+  { scope, asOf = 0 }: SearchRequest,
+  rows: readonly (readonly [MemoryKey, Memory])[],
+): Promise<readonly (readonly [MemoryKey, Memory])[]> {
+  const marked = rows.flatMap(([key, { supersededBy, supersededPassages }]) =>
+    supersededBy === null && supersededPassages === null ? [] : [key],
+  );
+  if (marked.length === 0) return rows;
+  const then = await relations.supersededAt(scope.projectId, marked, asOf);
+  return rows.map(([key, memory]) => [key, { ...memory, ...then.get(key) }]);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AccountStore } from "../ports/account-store.ts";
 import type { AdmissibleSet, IndexOf, SearchIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.ts";
+import type { RelationStore } from "../ports/relation-store.ts";
 import type { FilteredScope } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
@@ -32,6 +33,7 @@ export interface RetrievalDependencies {
   readonly index: IndexOf<SearchIndex>;
   readonly memories: Pick<MemoryStore, "getMany">;
   readonly accounts: Pick<AccountStore, "chunkIds">;
+  readonly relations: Pick<RelationStore, "supersededAt">;
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   /** The language of a query, BCP 47; `und` if unsure. */

@@ -3,7 +3,7 @@
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import { invariant } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
-import type { Memory } from "../domain/memory.ts";
+import { type Memory, supersederOf } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
 import { WEIGHTED_SIGNALS, type WeightedSignal } from "../domain/signals.ts";
@@ -45,6 +45,7 @@ export function resultsOf(
     if (results.length === request.limit || score < request.scoreMin) break;
     const found = valid.get(candidate.chunkKey);
     invariant(found, "a ranked passage has its text");
+    const supersededBy = supersederOf(found.memory, found.passage.place.ordinal);
     results.push({
       chunkId: chunkIds.of(candidate.chunkKey),
       signals: shownSignals(candidate, walk, chunkIds, (memoryKey) => rows.has(memoryKey)),
@@ -53,7 +54,8 @@ export function resultsOf(
       place: found.passage.place,
       score,
       fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
-      supersededBy: valid.get(candidate.supersededBy ?? 0n)?.memory.id ?? null,
+      supersededBy,
+      outdatedBy: supersededBy ?? valid.get(candidate.supersededBy ?? 0n)?.memory.id ?? null,
       standing: standingOfPassage(found),
     });
   }

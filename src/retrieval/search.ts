@@ -9,6 +9,7 @@ import type { Embedder } from "../ports/models.ts";
 import { admissibleSet } from "./admissible.ts";
 import { type Candidate, type Hydrated, sortByHybridScore } from "./candidate.ts";
 import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.ts";
+import { currentFirst } from "./current-first.ts";
 import { fuse } from "./fuse.ts";
 import { GraphWalk } from "./graph-walk.ts";
 import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
@@ -112,7 +113,8 @@ async function searchOnce(
   const timed = preferTime(preferred, hydrated, time);
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
-  const current = newestFirst({ text: request.query, language, time }, reranked, hydrated);
+  const newest = newestFirst({ text: request.query, language, time }, reranked, hydrated);
+  const current = currentFirst({ text: request.query, language }, newest, hydrated);
   const ordered = isOffering ? offerStanding(current, hydrated, request.limit) : current;
   // Rows are read again, because only their current state decides which memories may be shown.
   const [chunkIds, valid] = await Promise.all([

@@ -25,6 +25,7 @@ import type { AccountStore } from "../ports/account-store.ts";
 import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
+import { withoutOutdated } from "../retrieval/current-first.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { Generation, type GenerationDependencies, type Sampling, usageOf } from "./generation.ts";
 import type { Asker, SearchService } from "./search.ts";
@@ -168,7 +169,9 @@ export class AnswerService {
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const ranking = await this.#uses.search.search(viewer, request, terms);
-    const passages = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
+    const evident = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
+    const language = await this.#uses.reading.languageOf(query);
+    const passages = withoutOutdated({ text: query, language }, evident);
     const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
     if (!isEvident) return yield* this.#withoutEvidence(text, generation);
 

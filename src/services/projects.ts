@@ -10,6 +10,7 @@ import {
   type Project,
   type ProjectInForce,
   type ProjectSettings,
+  type Superseding,
   type Usage,
 } from "../domain/project.ts";
 import type { ModeName } from "../domain/ranking.ts";
@@ -33,6 +34,7 @@ export interface SettingsChange {
   readonly retention_days?: number;
   readonly min_evidence?: number | null;
   readonly default_mode?: ModeName | null;
+  readonly superseding?: Superseding | null;
 }
 
 /** A change to a project, as a caller sends it. */
@@ -216,6 +218,8 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
       change.default_mode === undefined
         ? settings.default_mode
         : (change.default_mode ?? DEFAULT_SETTINGS.default_mode),
+    superseding:
+      change.superseding === undefined ? settings.superseding : (change.superseding ?? DEFAULT_SETTINGS.superseding),
   };
 }
 

@@ -1,14 +1,27 @@
 // What all stores share besides their session.
 
+import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { VisibleMemory } from "../ports/chunk-index.ts";
 import type { StoreEngine } from "./engine.ts";
 import type { KeyLastUses } from "./rows/key.ts";
 import type { RandomBytes } from "./rows/random.ts";
 
+/** What is called after commits. Without one of these, nothing is called. */
+export interface StoreHooks {
+  /** Called after the commit of new webhook deliveries. Must not throw. */
+  readonly onDeliveries?: () => void;
+  /** Shows memories to searches again after the commit in which it changed what supersedes them. */
+  readonly onSuperseded?: (projectId: ProjectId, memories: readonly VisibleMemory[]) => Eventually<void>;
+  /** Called after the commit of new jobs that look for relations. Must not throw. */
+  readonly onRelationJobs?: () => void;
+}
+
 /** Options of all stores. */
-export interface StoreContext {
+export interface StoreContext extends StoreHooks {
   readonly clock: Clock;
   /** Id of this node. Leases that it took before it was started again are void. */
   readonly nodeId: string;
@@ -17,8 +30,6 @@ export interface StoreContext {
   readonly newWebhookSecret: (random: RandomBytes) => string;
   /** The `data` of an event: the API's Memory without `content`. Without it, no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
-  /** Called after the commit of new webhook deliveries. Must not throw. */
-  readonly onDeliveries?: () => void;
   /** Uses of keys that `flush` has not stored yet. */
   readonly lastUses: KeyLastUses;
   /** Called in each transaction that erases rows for good. */

@@ -22,6 +22,7 @@ import type { StoreContext } from "./context.ts";
 import type { Dialect } from "./dialect.ts";
 import { CLAIMABLE, IS_JOB } from "./job-conditions.ts";
 import { Outbox } from "./outbox.ts";
+import { RelationRows } from "./relations/relation-rows.ts";
 import {
   completedColumns,
   factsOf,
@@ -122,12 +123,14 @@ type Facts = { readonly memory_key: bigint; readonly title: string | null; reado
 /** Ingestion jobs. */
 export class StoredJobs implements JobStore {
   readonly #outbox: Outbox;
+  readonly #relations: RelationRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
   ) {
     this.#outbox = new Outbox(session, context);
+    this.#relations = new RelationRows(session, context);
   }
 
   /**
@@ -199,6 +202,12 @@ export class StoredJobs implements JobStore {
       if (read === undefined) continue;
       const { title, marks } = read;
       await this.session.run(KEEP_FACTS, { key: row.memory_key, title, marks: JSON.stringify(marks) });
+    }
+    for (const [isReindexed, of] of Map.groupBy(results, (result) => result.isReindexed)) {
+      await this.#relations.completed(
+        of.map(({ row }) => row.memory_key),
+        isReindexed,
+      );
     }
     const events = results.filter(({ isReindexed }) => !isReindexed);
     for (const [projectKey, ofProject] of Map.groupBy(events, ({ row }) => row.project_key)) {

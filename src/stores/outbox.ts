@@ -20,11 +20,14 @@ const ADD = ({ rows }: Dialect) => `INSERT INTO deliveries (id, webhook_key, eve
   SELECT given.id, given.webhook_key, $event, given.memory_id, given.body, 'pending', $now, $now
   FROM ${rows({ id: "text", webhook_key: "bigint", memory_id: "text", body: "text" })} ORDER BY given.position`;
 
+/** What writing events needs. */
+export type OutboxContext = Pick<StoreContext, "clock" | "random" | "describe" | "onDeliveries">;
+
 /** Writes events of memories for the webhooks that subscribed to them. */
 export class Outbox {
   constructor(
     private readonly session: Session,
-    private readonly context: StoreContext,
+    private readonly context: OutboxContext,
   ) {}
 
   /**

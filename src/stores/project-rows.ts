@@ -12,6 +12,7 @@ import { projectsCursorBinding } from "./cursor-binding.ts";
 import type { Dialect } from "./dialect.ts";
 import { projectErasure, REMOVED_KEY } from "./erasure.ts";
 import { type PagedList, readPage } from "./pages.ts";
+import { RelationRows } from "./relations/relation-rows.ts";
 import type { MemoryRow } from "./rows/memory.ts";
 import { keptFileOf } from "./rows/memory-file.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "./rows/project.ts";
@@ -121,6 +122,7 @@ export class ProjectRows {
 
   /** See AccountStore.changeProject. */
   async change(id: ProjectId, { name, plan, settings }: ProjectChange): Promise<Project | null> {
+    const before = settings === undefined ? null : await this.get(id);
     const row = await this.session.get<ProjectRow>(CHANGE, {
       project: id,
       name: name ?? null,
@@ -128,7 +130,12 @@ export class ProjectRows {
       settings: settings === undefined ? null : JSON.stringify(settings),
       retention_days: settings?.retention_days ?? null,
     });
-    return row === null ? null : toProject(row);
+    if (row === null) return null;
+    const isOff = settings?.superseding === "off";
+    if (before !== null && isOff !== (before.settings.superseding === "off")) {
+      await new RelationRows(this.session, this.context).followSetting(row.project_key, isOff);
+    }
+    return toProject(row);
   }
 
   /** See AccountStore.removeProject. */

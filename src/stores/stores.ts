@@ -12,6 +12,7 @@ import type { KeyAccess } from "./key-access.ts";
 import { StoredExtractions } from "./llm-extraction-store.ts";
 import { StoredMemories } from "./memories/memory-store.ts";
 import { StoredProjectModels } from "./project-model-store.ts";
+import { StoredRelations } from "./relations/relation-store.ts";
 import { StoredRetirement } from "./retirement-store.ts";
 import type { Session } from "./session.ts";
 import { StoredUsers } from "./user-store.ts";
@@ -29,6 +30,7 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     memories: new StoredMemories(session, context),
     jobs: new StoredJobs(session, context),
     retirement: new StoredRetirement(session, context),
+    relations: new StoredRelations(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),

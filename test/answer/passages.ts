@@ -22,6 +22,7 @@ export function passage(text: string, score = 0.5): RankedPassage {
     signals: { vector: { rank: 1, score } },
     fusedRank: 1,
     supersededBy: null,
+    outdatedBy: null,
     standing: null,
   };
 }

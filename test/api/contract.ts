@@ -78,7 +78,16 @@ const COMPLETION = [
   ...["prompt_cache_retention", "reasoning_effort", "safety_identifier", "seed", "service_tier", "stop", "store"],
   ...["top_p", "verbosity"],
 ];
-const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode"];
+const PROJECT = [
+  "name",
+  "plan",
+  "llm",
+  "smart_ingestion",
+  "retention_days",
+  "min_evidence",
+  "default_mode",
+  "superseding",
+];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
 /** Creates one row of the table. @param rest values that differ from the defaults */
@@ -126,9 +135,19 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /memories", readMemories, [200], false, {
     name: "listMemories",
-    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q"],
+    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q", "superseded"],
   }),
   promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory" }),
+  promised("PUT /memories/{}/relations", writeMemories, [200], false, {
+    name: "setRelation",
+    body: ["memory_id", "type"],
+    required: ["memory_id", "type"],
+  }),
+  promised("DELETE /memories/{}/relations", writeMemories, [204], false, {
+    name: "forgetRelation",
+    query: ["memory_id"],
+    required: ["memory_id"],
+  }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
   promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
   promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),
@@ -281,6 +300,8 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
       "progress",
       "chunk_count",
       "extraction",
+      "superseded_by",
+      "relations",
     ],
   ],
   SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
@@ -300,6 +321,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "retention_days",
     "min_evidence",
     "default_mode",
+    "superseding",
     "created_at",
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
@@ -325,6 +347,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ["insufficient_scope"],
   404: [
     ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found", "job_not_found"],
+    "relation_not_found",
     ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],

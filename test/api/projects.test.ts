@@ -23,6 +23,7 @@ afterAll(() => mneme.stop());
 const NOWHERE = "prj_00000000000000000000000000";
 const FIELDS = [
   ...["created_at", "default_mode", "id", "llm", "min_evidence", "name", "plan", "retention_days", "smart_ingestion"],
+  "superseding",
 ].sort();
 /** The embedder of new projects, whose manifest has the default of `min_evidence`. */
 const DEFAULT_EMBEDDER = embedderOf(
@@ -36,6 +37,7 @@ const DEFAULTS = {
   retention_days: 30,
   min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin.balanced,
   default_mode: "balanced",
+  superseding: "on",
 };
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });

@@ -1215,6 +1215,7 @@ function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes 
     createdAt: 0,
     updatedAt: 0,
     occurredAt: null,
+    supersededBy: null,
     userId: null,
     agentId: null,
     sessionId: null,

@@ -23,7 +23,7 @@ const exported = async (dataDir: string, name: string, ...flags: string[]): Prom
   await exportProject([path(name), "--data-dir", dataDir, ...flags], start);
   const bytes = readFileSync(path(name));
   const [header = "", ...lines] = (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString().split("\n");
-  expect(JSON.parse(header)).toMatchObject({ type: "header", format: "mneme-export", version: 1 });
+  expect(JSON.parse(header)).toMatchObject({ type: "header", format: "mneme-export", version: 2 });
   return lines;
 };
 const settled = (service: TestService, key?: string) =>
@@ -61,7 +61,7 @@ async function fill(service: TestService, site: URL): Promise<void> {
     ...{ metadata: { deep: { list: [1, "two", false] } }, externalId: "ext-1", occurred_at: "2020-02-29T12:00:00Z" },
     ...{ agentId: "cook", sessionId: "s-1" },
   });
-  await store({ content: "Expires far in the future.", expires_at: "2090-01-01T00:00:00Z" });
+  const far = await store({ content: "Expires far in the future.", expires_at: "2090-01-01T00:00:00Z" });
   const gone = await store({ content: "This memory is deleted and must not be exported." });
   await call("DELETE", `/v1/memories/${gone.body.id}`);
   const upload = async (file: File) => {
@@ -91,6 +91,8 @@ async function fill(service: TestService, site: URL): Promise<void> {
   await call("PUT", `/v1/memories/${kept.body.id}`, { title: "Key" });
   const page = await call("POST", "/v1/memories/url", { url: `${site}lamp.txt`, tags: ["sea"], sessionId: "s-2" });
   await service.settled(page.body.id);
+  const body = { memory_id: far.body.id, type: "refines" };
+  expect((await call("PUT", `/v1/memories/${page.body.id}/relations`, body)).status).toBe(200);
 }
 
 /** Rows that refer to a project which is not visible. */
@@ -169,6 +171,7 @@ describe("an exported project", () => {
     expect(of("message")[1].sources[0].memory_id).toBe(of("memory")[0].id);
     expect(of("webhook")).toMatchObject([{ url: "https://1.1.1.1/hook", events: ["memory.completed"] }]);
     expect(of("usage")).toHaveLength(1);
+    expect(of("relation")).toMatchObject([{ kind: "refines", by: "person", state: "active", evidence: null }]);
     const text = lines.join("\n");
     for (const secret of ["must not be exported", "whsec_", "api_key"]) expect(text).not.toContain(secret);
   });
@@ -346,7 +349,7 @@ describe("an exported project", () => {
   });
 
   const refusals: readonly (readonly [string, (text: string) => string, string])[] = [
-    ["of another version", (text) => text.replace('"version":1', '"version":2'), "version 2 of the format"],
+    ["of another version", (text) => text.replace('"version":2', '"version":3'), "version 3 of the format"],
     ["without its end", (text) => text.slice(0, text.lastIndexOf('{"type":"end"')), "its last line is missing"],
     ["that is cut within a line", (text) => text.slice(0, Math.floor(text.length * 0.6)), "damaged or incomplete"],
     ["with a changed text", (text) => text.replace("barometer", "barometre"), "changed or damaged after its export"],

@@ -45,10 +45,7 @@ export async function openRecordStores(dataDir: string, settings: Partial<Config
   const log = createLog("silent");
   const closers = new Closers();
   try {
-    const storage = await openEmbeddedStorage(
-      { config, onDeliveries: () => undefined, clock: systemClock, log },
-      closers,
-    );
+    const storage = await openEmbeddedStorage({ config, clock: systemClock, log }, closers);
     const index = await storage.openIndex(embeddersOf(embedder));
     await repair(storage, index, log);
     const { stores, transactions } = storage;

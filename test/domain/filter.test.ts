@@ -22,6 +22,7 @@ const BARE: FilteredAttributes = {
   createdAt: Date.UTC(2026, 0, 31, 12),
   updatedAt: Date.UTC(2026, 1, 28),
   occurredAt: Date.UTC(2025, 6, 14),
+  supersededBy: null,
   userId: null,
   agentId: null,
   sessionId: null,

@@ -798,6 +798,7 @@ function filteredAttributes(json: string): FilteredAttributes {
     createdAt: Number(attributes.created_at),
     updatedAt: Number(attributes.updated_at),
     occurredAt: (attributes.occurred_at ?? null) as number | null,
+    supersededBy: (attributes.superseded_by ?? null) as string | null,
     userId: text("userId"),
     agentId: text("agentId"),
     sessionId: text("sessionId"),

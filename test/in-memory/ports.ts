@@ -23,12 +23,12 @@ import { WordModels } from "./models.ts";
  */
 export function inMemoryPorts(script: Script, delays: Delay = new Delays()): PortOpeners {
   return {
-    openStorage: async ({ config, onDeliveries, clock, log }, closers) => {
+    openStorage: async ({ config, clock, log, ...hooks }, closers) => {
       const { transactions, close, ...stores } = openDelayedStores({
         clock,
         newWebhookSecret,
         describe: memoryAttributes,
-        onDeliveries,
+        ...hooks,
         onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
       });
       closers.add(close);

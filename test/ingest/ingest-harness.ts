@@ -40,6 +40,7 @@ import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder, Embedders, EmbedOptions } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
 import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
+import type { RelationStore } from "../../src/ports/relation-store.ts";
 import type { RetirementStore } from "../../src/ports/retirement-store.ts";
 import type { Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
@@ -273,6 +274,7 @@ export interface IngestHarness {
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
+  readonly relations: RelationStore;
   readonly projectModels: ProjectModelStore;
   readonly transactions: Transactions;
   readonly index: WatchedIndex;
@@ -325,7 +327,7 @@ export async function openIngestHarness(
   // Tests call the stores while the worker uses the same connection.
   const reader = openReader(database);
   const { transactions, ...stores } = connectStores(database, reader, { clock, newWebhookSecret });
-  const { memories, jobs, retirement } = stores;
+  const { memories, jobs, relations, retirement } = stores;
   const { accounts, extractions, projectModels } = stores;
   const projectId = await accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
@@ -367,7 +369,8 @@ export async function openIngestHarness(
     return project.passages(hits.chunkKeys);
   };
   const harness: IngestHarness = {
-    ...{ clock, database, accounts, extractions, memories, jobs, retirement, projectModels, transactions },
+    ...{ clock, database, accounts, extractions, memories, jobs, relations, retirement },
+    ...{ projectModels, transactions },
     ...{ index, files, documents, preparer, embedder, otherEmbedder, embedders, projectId },
     worker: newWorker(),
     startWorker: () => {

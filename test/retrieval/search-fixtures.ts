@@ -29,10 +29,20 @@ export function searchIn(
   request: Partial<SearchRequest> = {},
   reranker: TestReranker | null = neutralReranker,
 ): Promise<Ranking> {
-  const { index, memories, accounts, embedders, clock, projectId } = harness;
+  const { index, memories, relations, accounts, embedders, clock, projectId } = harness;
   const rerankers = { for: () => reranker && { languages: ["en"], ...reranker } };
   return search(
-    { index, memories, accounts, embedders, rerankers, clock, languageOf: () => "und", rerankDeadlineMs: DEADLINE_MS },
+    {
+      index,
+      memories,
+      relations,
+      accounts,
+      embedders,
+      rerankers,
+      clock,
+      languageOf: () => "und",
+      rerankDeadlineMs: DEADLINE_MS,
+    },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

@@ -99,7 +99,7 @@ export class Server {
     const files = new SimulatedFiles(process, disk.files);
     this.files = files;
     const preparer = new LinePreparer(process);
-    const { accounts, extractions, jobs, memories, retirement, projectModels, users } = stores;
+    const { accounts, extractions, jobs, memories, relations, retirement, projectModels, users } = stores;
     const operator = { baseUrl: null, model: null, apiKey: null };
     const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
     this.#worker = new IngestWorker({
@@ -122,7 +122,17 @@ export class Server {
     const languageOf = () => "en";
     const queue = new FairQueue({ patienceMs: 3_600_000, capacity: () => ({ alone: 20, shared: 4 }), clock });
     const reading = { languageOf, rerankDeadlineMs: Number.POSITIVE_INFINITY };
-    this.search = new SearchService({ index, memories, accounts, embedders, rerankers, ...reading, clock, queue });
+    this.search = new SearchService({
+      index,
+      memories,
+      relations,
+      accounts,
+      embedders,
+      rerankers,
+      ...reading,
+      clock,
+      queue,
+    });
     const wakeChanges = () => this.#changer.wake();
     this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });
   }

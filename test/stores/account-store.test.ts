@@ -74,6 +74,7 @@ onEachDatabase("AccountStore", (open) => {
         retention_days: 0,
         min_evidence: 0.25,
         default_mode: "hybrid",
+        superseding: "suggest",
       };
       const made = await store.createProject({ name: "ö 😀", plan: "pro", settings });
       expect(isId("prj", made.id)).toBe(true);

@@ -33,6 +33,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   memory_findings: "part of a memory's record",
   document_facts: "part of a memory's record",
   imported_vectors: "records of type `vectors` have those of the index",
+  relation_jobs: "work in progress",
   message_sources: "part of a message's record",
   memory_tags: "the tags of a memory's record",
   deliveries: "secrets and attempts of webhooks stay where they are",

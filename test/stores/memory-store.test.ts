@@ -96,6 +96,8 @@ onEachDatabase("MemoryStore", (open) => {
         contentBytes: 12,
         source: null,
         given: ["title", "type", "tags", "language"],
+        supersededBy: null,
+        supersededPassages: null,
       });
       expect(await reread(memory)).toEqual(memory);
       expect((await store.waitingContents([memory.key])).get(memory.key)).toBe("grüße 😀");

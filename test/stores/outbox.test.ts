@@ -10,7 +10,6 @@ import type { WebhookStore } from "../../src/ports/webhook-store.ts";
 import { Outbox } from "../../src/stores/outbox.ts";
 import { systemRandom } from "../../src/stores/rows/random.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteEngine } from "../../src/stores/sqlite/engine.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { SqliteSession, SqliteWriter } from "../../src/stores/sqlite/session.ts";
 import { connectStores } from "../../src/stores/sqlite/stores.ts";
@@ -43,9 +42,7 @@ beforeEach(() => {
   const queue = new WriteQueue();
   session = new SqliteWriter(database, new SqliteSession(database), queue);
   outbox = new Outbox(session, {
-    ...{ clock, newWebhookSecret, random: systemRandom, nodeId: "", lastUses: new Map() },
-    engine: new SqliteEngine(database, queue),
-    noteErasure: () => undefined,
+    ...{ clock, random: systemRandom },
     describe: ({ id, title }) => {
       described++;
       return { id, title };

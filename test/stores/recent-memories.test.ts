@@ -22,6 +22,7 @@ function recentMemories(metadata: string | null = null) {
       ...{ title: null, type: null, tags: null, language: null, user_key: null, user_id: null, external_id: null },
       ...{ agent_id: null, session_id: null, source: null, expires_at: null, occurred_at: null },
       ...{ chunk_count: 0n, extraction: null, error_code: null, error_message: null, is_reindexed: 0n },
+      ...{ superseded_by: null, superseded_passages: null },
     }) satisfies MemoryRow;
   const counted = { rows: 0 };
   const changes = { value: 0 };

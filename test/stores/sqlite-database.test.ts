@@ -383,6 +383,8 @@ describe("a file of schema version 1", () => {
       contentBytes: 4,
       source: null,
       given: [],
+      supersededBy: null,
+      supersededPassages: null,
     });
     expect(await jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 9 })).toMatchObject([
       { content: "text", memory: { id: "mem_2", metadata: { k: 1 } } },

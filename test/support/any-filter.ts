@@ -70,6 +70,7 @@ export function anyMemory(chance: Chance): FilteredAttributes {
     createdAt: Date.parse(chance.one(DATES)),
     updatedAt: Date.parse(chance.one(DATES)),
     occurredAt: chance.one([null, Date.parse(chance.one(DATES))]),
+    supersededBy: null,
     userId: text(),
     agentId: text(),
     sessionId: text(),

@@ -27,6 +27,8 @@ export function completedMemory(changes: Partial<Memory> = {}): Memory {
     source: null,
     contentBytes: 12,
     given: [],
+    supersededBy: null,
+    supersededPassages: null,
     ...changes,
   };
 }

@@ -30,6 +30,7 @@ import {
   QueryWith,
   Time,
 } from "./fields.ts";
+import { Relation } from "./relations.ts";
 
 const STATUSES = ["processing", "completed", "failed"] as const;
 const Status = OneOf(STATUSES);
@@ -79,6 +80,7 @@ export const ListMemories = Query({
   ...scopeParameters,
   tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
+  superseded: Type.Boolean({ description: "true: only memories with `superseded_by`; false: only those without" }),
 });
 
 /** Query parameters of deleteMemory. */
@@ -154,6 +156,11 @@ export const Memory = Type.Object(
     extraction: Type.Optional(
       OneOf(["llm", "local", "caller"], "source of title, type, tags and language; present when completed"),
     ),
+    relations: Type.Optional(
+      Type.Array(Relation, {
+        description: "with other memories, newest first, at most 100; present only in the answer of getMemory",
+      }),
+    ),
     error: Type.Optional(
       Type.Object(
         { code: OneOf(["unreadable_document", "processing_error"]), message: Text() },
@@ -179,7 +186,7 @@ export const Memory = Type.Object(
   { $id: "Memory" },
 );
 /** A Memory without its content, as webhooks receive it. */
-export const MemoryWithoutContent = Type.Omit(Memory, ["content"], { $id: "MemoryWithoutContent" });
+export const MemoryWithoutContent = Type.Omit(Memory, ["content", "relations"], { $id: "MemoryWithoutContent" });
 /** One page of memories, newest first. */
 export const MemoryList = ListOf("MemoryList", Memory);
 
@@ -223,6 +230,9 @@ const ResultChunk = Type.Object(
     sheet: Type.Optional(Text()),
     speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
     date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
+    superseded_by: Type.Optional(
+      Text({ description: "mem_… of the memory that supersedes the passage, if its memory has several" }),
+    ),
     standing: Type.Optional(
       OneOf(
         ["instruction", "preference"],
@@ -263,9 +273,7 @@ export const SearchResult = Type.Object(
           graph: Type.Optional(Type.Object({ rank: Type.Integer(), score: Type.Number(), path: Type.Array(Text()) })),
         }),
         fused_rank: Type.Integer(),
-        superseded_by: Type.Optional(
-          Text({ description: "mem_… of a newer memory, among the candidates, that contradicts this one" }),
-        ),
+        superseded_by: Type.Optional(Text({ description: "mem_… of the newest memory that supersedes this passage" })),
       }),
     ),
   },

@@ -2,7 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
-import { PLAN_NAMES } from "../../domain/project.ts";
+import { PLAN_NAMES, SUPERSEDING } from "../../domain/project.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
 import { MODEL_CHANGE_STATES } from "../../ports/project-model-store.ts";
@@ -99,6 +99,12 @@ const settings = {
   default_mode: Optional(
     OneOf(MODE_NAMES, "mode of searches, queries and chat messages that name none; default `balanced`"),
   ),
+  superseding: Optional(
+    OneOf(
+      SUPERSEDING,
+      "whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)",
+    ),
+  ),
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
@@ -124,6 +130,7 @@ const projectFields = {
     description: "the number in force: that of the project, or the default of its embedding model for default_mode",
   }),
   default_mode: OneOf(MODE_NAMES),
+  superseding: OneOf(SUPERSEDING),
   created_at: Time,
 };
 /** A project. */

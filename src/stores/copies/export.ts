@@ -76,6 +76,7 @@ export class ProjectExport {
     for (const type of Object.keys(RECORD_ROWS) as readonly RowType[]) {
       if (type === "memory") yield* this.#memories();
       else if (type === "message") yield* this.#messages();
+      else if (type === "relation") yield* this.#relations();
       else yield* this.#each(type);
     }
   }
@@ -97,6 +98,15 @@ export class ProjectExport {
 
   async *#each(type: RowType): AsyncGenerator<ExportRecord> {
     for await (const rows of this.#pages(type)) for (const row of rows) yield recordOf(type, row);
+  }
+
+  async *#relations(): AsyncGenerator<ExportRecord> {
+    for await (const rows of this.#pages("relation")) {
+      for (const row of rows) {
+        const { memory_id, other_id } = row;
+        yield { ...recordOf("relation", row), memory_id: string(memory_id), other_id: string(other_id) };
+      }
+    }
   }
 
   async *#messages(): AsyncGenerator<ExportRecord> {

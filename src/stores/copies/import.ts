@@ -176,6 +176,7 @@ class ProjectImport {
       for (const record of batch) {
         if (await this.#insert(session, project.key, record)) continue;
         if (record.type === "vectors") throw strayVectors(record.memory_id);
+        if (record.type === "relation") throw strayRelation(record);
         const which = "id" in record ? record.id : `of ${record.month_start}`;
         throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
       }
@@ -202,6 +203,12 @@ class ProjectImport {
         const memory_key = await keyOf(session, MEMORY_KEY, { id: record.memory_id, project });
         const { memory_id, ...row } = columns;
         return memory_key !== null && isInserted(session, table, { ...row, memory_key });
+      }
+      case "relation": {
+        const memory_key = await keyOf(session, MEMORY_KEY, { id: record.memory_id, project });
+        const other_key = await keyOf(session, MEMORY_KEY, { id: record.other_id, project });
+        const row = { ...columns, project_key: project, memory_key, other_key };
+        return memory_key !== null && other_key !== null && isInserted(session, table, row);
       }
       case "message":
         return insertMessage(session, project, record);
@@ -343,6 +350,12 @@ function charactersOf(record: BatchRecord): number {
 
 function strayVectors(memoryId: string): ExportError {
   return new ExportError(`vectors of memory ${memoryId} do not follow its record, or are there twice`);
+}
+
+function strayRelation({ memory_id, other_id }: RecordOf<"relation">): ExportError {
+  return new ExportError(
+    `the relation of memory ${memory_id} with ${other_id} is there twice, or one of the two is not in the file`,
+  );
 }
 
 function givenUp(id: ProjectId): ExportError {

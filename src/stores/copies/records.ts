@@ -38,6 +38,14 @@ export const RECORD_ROWS = {
         AND document_facts.content_sha256 = memories.content_sha256
       WHERE memories.project_key = $project AND ${LIVE}`,
   },
+  relation: {
+    ...{ table: "relations", key: "relation_key" },
+    columns: "relations.*, memories.id AS memory_id, others.id AS other_id",
+    from: `relations JOIN memories ON memories.memory_key = relations.memory_key
+      JOIN memories AS others ON others.memory_key = relations.other_key
+      WHERE relations.project_key = $project AND ${LIVE}
+        AND others.deleted_at IS NULL AND (others.expires_at IS NULL OR others.expires_at > $now)`,
+  },
   chat: {
     ...{ table: "chats", owners: ["project", "user"], key: "chat_key", columns: `chats.*, ${userOf("chats")}` },
     from: "chats WHERE project_key = $project",

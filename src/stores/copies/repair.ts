@@ -8,8 +8,10 @@ import type { MemoryStore } from "../../ports/memory-store.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
 import type { UploadFiles } from "../../ports/upload-files.ts";
 import type { Dialect } from "../dialect.ts";
+import { RelationRows } from "../relations/relation-rows.ts";
 import { storedSource } from "../rows/memory.ts";
 import { keptFileOf, setSource, sourceColumns } from "../rows/memory-file.ts";
+import { systemRandom } from "../rows/random.ts";
 import type { InTransaction } from "../session.ts";
 import type { FoundDefect } from "./verification.ts";
 
@@ -39,6 +41,14 @@ const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
 const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND version = $version";
 const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)} WHERE memory_key = $key`;
 const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
+
+const REMOVE_STRAYS = ({ isIn }: Dialect) => `DELETE FROM relations
+  WHERE memory_key ${isIn("keys")} AND EXISTS (SELECT 1 FROM memories AS own, memories AS other
+    WHERE own.memory_key = relations.memory_key AND other.memory_key = relations.other_key
+      AND (own.deleted_at IS NOT NULL OR other.deleted_at IS NOT NULL
+        OR coalesce(own.user_key, 0) <> coalesce(other.user_key, 0)
+        OR coalesce(own.agent_id, '') <> coalesce(other.agent_id, '')))
+  RETURNING other_key AS key`;
 
 /** Keeps what cannot be computed again. */
 export interface LostThings {
@@ -89,12 +99,26 @@ export async function repair(stores: RepairedStores, found: readonly FoundDefect
   for (const step of stepsOf(uploads)) await failUploads(stores, step);
   note("missing_upload", uploads.length, `${uploads.length} memories are marked as failed, because their file is lost`);
 
+  for (const kind of ["stray_relation", "wrong_supersession"] as const) {
+    const keys = of(kind).flatMap(({ memoryKey }) => memoryKey ?? []);
+    for (const step of stepsOf(keys)) await repairRelations(stores, step);
+    const what = kind === "stray_relation" ? "relations of" : "what supersedes";
+    note(kind, keys.length, `${what} ${keys.length} memories was computed again`);
+  }
+
   const names = of("surplus_upload").flatMap(({ file }) => file ?? []);
   const old = new Set(await stores.files.names(ORPHAN_AGE_MS));
   const orphans = await stores.memories.unreferencedFiles(names.filter((name) => old.has(name)));
   stores.setFilesAside(orphans);
   note("surplus_upload", orphans.length, `${orphans.length} uploaded files were moved to ${place}`);
   return { repairs, failed };
+}
+
+async function repairRelations({ write, clock }: RepairedStores, keys: readonly bigint[]): Promise<void> {
+  await write(async (session) => {
+    const strays = await session.all<{ readonly key: bigint }>(REMOVE_STRAYS, { keys });
+    await new RelationRows(session, { clock, random: systemRandom }).settle([...keys, ...strays.map(({ key }) => key)]);
+  });
 }
 
 async function failCompleted(

@@ -2,6 +2,7 @@
 // uploaded files. repair.ts repairs what it finds.
 
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../domain/verification.ts";
+import type { Dialect } from "../dialect.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
 import type { StoreSnapshot, TextSum } from "./snapshot.ts";
 
@@ -11,6 +12,21 @@ const WINDOW_KEYS = 1_024n;
 const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source, deleted_at FROM memories
   WHERE memory_key BETWEEN $first AND $last ORDER BY memory_key`;
 const LAST_KEY = "SELECT max(memory_key) AS key FROM memories";
+
+const STRAY_RELATIONS = `SELECT DISTINCT own.memory_key, own.id FROM relations
+    JOIN memories AS own ON own.memory_key = relations.memory_key
+    JOIN memories AS other ON other.memory_key = relations.other_key
+  WHERE own.deleted_at IS NOT NULL OR other.deleted_at IS NOT NULL
+    OR coalesce(own.user_key, 0) <> coalesce(other.user_key, 0)
+    OR coalesce(own.agent_id, '') <> coalesce(other.agent_id, '')`;
+const wrongSupersessions = ({ json }: Dialect) => `SELECT memories.memory_key, memories.id
+  FROM memories JOIN projects USING (project_key)
+  WHERE memories.deleted_at IS NULL AND memories.status = 'completed'
+    AND (memories.superseded_by IS NOT NULL OR memories.superseded_passages IS NOT NULL)
+    <> EXISTS (SELECT 1 FROM relations JOIN memories AS newer ON newer.memory_key = relations.memory_key
+      WHERE relations.other_key = memories.memory_key AND relations.kind = 'supersedes' AND relations.state = 'active'
+        AND (relations.made_by = 'person' OR coalesce(${json("projects.settings")} ->> 'superseding', 'on') <> 'off')
+        AND newer.deleted_at IS NULL)`;
 
 interface Row {
   readonly memory_key: bigint;
@@ -76,8 +92,22 @@ export async function compareStores(
     for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
     onProgress(Number(last < end ? last : end), Number(end));
   }
+  found.push(...(await relationDefects(stores)));
   for (const file of unreferenced) found.push({ kind: "surplus_upload", example: file, file });
   return { counts, found };
+}
+
+/** Relations that should not exist, and memories that do not follow their relations. */
+async function relationDefects({ rows }: StoreSnapshot): Promise<readonly FoundDefect[]> {
+  const found: FoundDefect[] = [];
+  for (const [kind, sql] of [
+    ["stray_relation", STRAY_RELATIONS],
+    ["wrong_supersession", wrongSupersessions(rows.dialect)],
+  ] as const) {
+    const defects = await rows.all<Pick<Row, "memory_key" | "id">>(sql);
+    found.push(...defects.map(({ memory_key: memoryKey, id }) => ({ kind, example: id, memoryKey })));
+  }
+  return found;
 }
 
 /** Summarises defects by kind. */

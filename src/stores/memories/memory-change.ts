@@ -9,6 +9,7 @@ import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { Outbox } from "../outbox.ts";
 import { ProjectQuotas } from "../project-quotas.ts";
+import { RelationRows } from "../relations/relation-rows.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import {
   columnsAfter,
@@ -56,6 +57,7 @@ export class MemoryChanges {
   readonly #expiry: MemoryExpiry;
   readonly #quotas: ProjectQuotas;
   readonly #outbox: Outbox;
+  readonly #relations: RelationRows;
 
   constructor(
     private readonly session: Session,
@@ -64,6 +66,7 @@ export class MemoryChanges {
     this.#expiry = new MemoryExpiry(session, context);
     this.#quotas = new ProjectQuotas(session, this.#expiry);
     this.#outbox = new Outbox(session, context);
+    this.#relations = new RelationRows(session, context);
   }
 
   /** See MemoryStore.change. */
@@ -133,10 +136,20 @@ export class MemoryChanges {
     const row = await this.session.get<MemoryRow>(UPDATE, { key, now, ...after });
     invariant(row !== null, `memory ${known.id} disappeared within its own change`);
     await this.context.engine.replaceTags(this.session, [{ row, before: known.tags }]);
+    await this.#changeRelations(known, row, work !== null);
     const memory = toMemory(row);
     if (work !== null) return { memory, outcome: "rewritten", releasedFile: keptFileOf(known) };
     await this.#outbox.record(known.project_key, "memory.updated", [memory]);
     return { memory, outcome: "updated", releasedFile: null };
+  }
+
+  /** Removes the relations that no longer hold, and looks for others. */
+  async #changeRelations(before: MemoryRow, row: MemoryRow, isRework: boolean): Promise<void> {
+    const isMoved = row.user_key !== before.user_key || row.agent_id !== before.agent_id;
+    if (isMoved) await this.#relations.removeAllOf([row]);
+    else if (isRework || row.occurred_at !== before.occurred_at) await this.#relations.removeFoundOf([row.memory_key]);
+    else return;
+    if (row.status === "completed") await this.#relations.addJobs([row.memory_key], false);
   }
 
   #find(projectId: ProjectId, id: MemoryId): Promise<KnownRow | null> {

@@ -6,6 +6,7 @@ import type { Memory } from "../../domain/memory.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { Outbox } from "../outbox.ts";
+import { RelationRows } from "../relations/relation-rows.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
@@ -27,12 +28,14 @@ const REMOVE_MANY = ({ isIn }: Dialect) => `UPDATE memories SET deleted_at = $no
 /** Deletes memories softly and records an event for each. */
 export class MemoryDeletion {
   readonly #outbox: Outbox;
+  readonly #relations: RelationRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
   ) {
     this.#outbox = new Outbox(session, context);
+    this.#relations = new RelationRows(session, context);
   }
 
   /** See MemoryStore.remove. */
@@ -42,6 +45,7 @@ export class MemoryDeletion {
     if (row === null) return null;
     const memory = toMemory(row);
     await this.#outbox.record(row.project_key, "memory.deleted", [memory]);
+    await this.#relations.removeAllOf([row]);
     return memory;
   }
 
@@ -65,6 +69,7 @@ export class MemoryDeletion {
       const inOrder = rows.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
       const [oldest] = inOrder;
       if (oldest !== undefined) await this.#outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
+      await this.#relations.removeAllOf(inOrder);
       removed.push(...inOrder.map((row) => row.memory_key as MemoryKey));
     }
     return removed;

@@ -5,6 +5,7 @@
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { Outbox } from "../outbox.ts";
+import { RelationRows } from "../relations/relation-rows.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { MEMORY_COLUMNS } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
@@ -27,12 +28,14 @@ const EXPIRE = ({ isIn }: Dialect) => `UPDATE memories SET deleted_at = expires_
 /** Records that memories have expired: they count as deleted at the time of their expiry. */
 export class MemoryExpiry {
   readonly #outbox: Outbox;
+  readonly #relations: RelationRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
   ) {
     this.#outbox = new Outbox(session, context);
+    this.#relations = new RelationRows(session, context);
   }
 
   /** Records up to `limit` expired memories of all projects, earliest first. Takes the locks of their projects. */
@@ -68,6 +71,7 @@ export class MemoryExpiry {
     for (const [projectKey, ofProject] of Map.groupBy(inOrder, (row) => row.project_key)) {
       await this.#outbox.record(projectKey, "memory.deleted", ofProject.map(toMemory));
     }
+    await this.#relations.removeAllOf(inOrder);
     return rows.length;
   }
 }

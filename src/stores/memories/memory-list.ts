@@ -27,7 +27,9 @@ export class MemoryLists {
     const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
     const part = listing.q === undefined ? null : foldTitle(listing.q);
     const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
-    const binding = await cursorBinding(this.session, projectId, list);
+    const { superseded } = listing;
+    const bound = superseded === undefined ? list : ([...list, String(superseded)] as const);
+    const binding = await cursorBinding(this.session, projectId, bound);
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { contains, indexedBy } = this.session.dialect;
     // the key by which the index of the tags is ordered
@@ -40,6 +42,7 @@ export class MemoryLists {
       ...(agentId === null ? [] : ["memories.agent_id = $agentId"]),
       ...(sessionId === null ? [] : ["memories.session_id = $sessionId"]),
       ...(tag === null ? [] : [TAGGED]),
+      ...(superseded === undefined ? [] : [`memories.superseded_by IS ${superseded ? "NOT NULL" : "NULL"}`]),
       ...(part === null ? [] : [contains("memories.title_folded", "$part")]),
       ...(before === null ? [] : [`${key} < $before`]),
     ];

@@ -421,6 +421,54 @@ UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} WHERE memory_id IS N
   AND NOT EXISTS (SELECT 1 FROM memories WHERE memories.id = memory_id);
 `;
 
+// Relations between passages, and the jobs that look for them.
+const RELATIONS = `
+-- What a passage says of a passage of another memory. memory_key is the newer one of the two, or the one of which a
+-- person said it.
+CREATE TABLE relations (
+  relation_key ${KEY},
+  project_key bigint NOT NULL REFERENCES projects,
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  other_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  kind ${TEXT} NOT NULL CHECK (kind IN ('supersedes', 'refines', 'duplicates', 'none')),
+  state ${TEXT} NOT NULL CHECK (state IN ('active', 'suggested')),
+  made_by ${TEXT} NOT NULL CHECK (made_by IN ('rule', 'model', 'llm', 'person')),
+  -- thousandths; null if a person made it, as are the columns below
+  confidence bigint,
+  -- ordinals of the passages
+  own_passage bigint,
+  other_passage bigint,
+  -- JSON
+  evidence ${TEXT},
+  created_at bigint NOT NULL,
+  CHECK (memory_key <> other_key)
+);
+CREATE UNIQUE INDEX relations_of_passages
+  ON relations (memory_key, other_key, (coalesce(own_passage, -1)), (coalesce(other_passage, -1)));
+CREATE INDEX relations_by_other ON relations (other_key);
+CREATE INDEX relations_by_project ON relations (project_key);
+
+-- What follows from them: ids of memories
+ALTER TABLE memories ADD COLUMN superseded_by ${TEXT};
+-- JSON: the memory that supersedes a passage, by its ordinal; "all" stands for every one
+ALTER TABLE memories ADD COLUMN superseded_passages ${TEXT};
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- Completed memories whose relations are to be found
+CREATE TABLE relation_jobs (
+  memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  -- 1: the memory was completed before, so no event tells of its relations
+  is_backlog bigint NOT NULL CHECK (is_backlog IN (0, 1)),
+  -- number of claims: the fencing token of the newest one
+  attempts bigint NOT NULL DEFAULT 0,
+  claimable_at bigint NOT NULL,
+  leased_by ${TEXT}
+);
+CREATE INDEX relation_jobs_due ON relation_jobs (is_backlog, claimable_at);
+INSERT INTO relation_jobs (memory_key, is_backlog, claimable_at)
+  SELECT memory_key, 1, 0 FROM memories WHERE status = 'completed' AND deleted_at IS NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -430,4 +478,5 @@ export const MIGRATIONS: readonly string[] = [
   TAG_INDEXES,
   IMPORTED_VECTORS,
   ERASED_DELIVERIES,
+  RELATIONS,
 ];

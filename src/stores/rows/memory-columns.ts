@@ -11,6 +11,7 @@ import {
   type MemoryAttribute,
   type MemoryAttributes,
   type NamedAttribute,
+  type ServerAttribute,
   type TypeOf,
 } from "../../domain/memory-attributes.ts";
 
@@ -18,9 +19,9 @@ import {
 type Stored<Name extends AttributeName> = TypeOf<Name> extends "time" | "future" ? bigint : string;
 /** The attributes in a row. `user_id` is read from the table `users`. */
 export type AttributeColumns = {
-  readonly [Name in AttributeName as ColumnName<Name>]: Name extends GivenAttribute
-    ? Stored<Name> | null
-    : Stored<Name>;
+  readonly [Name in AttributeName as ColumnName<Name>]: Name extends ServerAttribute
+    ? Stored<Name>
+    : Stored<Name> | null;
 };
 /** An attribute that callers can set and that the table `memories` has itself. */
 type OwnAttribute = Exclude<GivenAttribute, "userId">;

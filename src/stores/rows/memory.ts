@@ -25,6 +25,7 @@ export interface MemoryRow extends AttributeColumns {
   readonly error_code: string | null;
   readonly error_message: string | null;
   readonly is_reindexed: bigint;
+  readonly superseded_passages: string | null;
 }
 
 /**
@@ -65,6 +66,7 @@ export function toMemory(row: MemoryRow): Memory {
     contentBytes: Number(row.content_bytes),
     source: toSource(row),
     given: JSON.parse(row.given) as readonly ExtractedField[],
+    supersededPassages: row.superseded_passages === null ? null : JSON.parse(row.superseded_passages),
   };
 }
 

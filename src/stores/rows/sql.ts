@@ -6,7 +6,7 @@ import { ATTRIBUTE_COLUMNS } from "./memory-columns.ts";
 export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
   ${ATTRIBUTE_COLUMNS}, memories.given, memories.user_key, memories.content_bytes, memories.source,
   memories.chunk_count, memories.extraction, memories.attempts, memories.error_code, memories.error_message,
-  memories.is_reindexed`;
+  memories.is_reindexed, memories.superseded_passages`;
 
 /** The columns that `visibleOf` needs. */
 export const VISIBLE_COLUMNS = `memories.memory_key, memories.id, memories.user_key, memories.source,

@@ -461,6 +461,54 @@ CREATE INDEX chats_by_agent ON chats (project_key, agent_id, chat_key) WHERE age
 CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE session_id IS NOT NULL;
 `;
 
+// Relations between passages, and the jobs that look for them.
+const RELATIONS = `
+-- What a passage says of a passage of another memory. memory_key is the newer one of the two, or the one of which a
+-- person said it.
+CREATE TABLE relations (
+  relation_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  memory_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+  other_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('supersedes', 'refines', 'duplicates', 'none')),
+  state TEXT NOT NULL CHECK (state IN ('active', 'suggested')),
+  made_by TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'llm', 'person')),
+  -- thousandths; null if a person made it, as are the columns below
+  confidence INTEGER,
+  -- ordinals of the passages
+  own_passage INTEGER,
+  other_passage INTEGER,
+  -- JSON
+  evidence TEXT,
+  created_at INTEGER NOT NULL,
+  CHECK (memory_key <> other_key)
+) STRICT;
+CREATE UNIQUE INDEX relations_of_passages
+  ON relations (memory_key, other_key, (coalesce(own_passage, -1)), (coalesce(other_passage, -1)));
+CREATE INDEX relations_by_other ON relations (other_key);
+CREATE INDEX relations_by_project ON relations (project_key);
+
+-- What follows from them: ids of memories
+ALTER TABLE memories ADD COLUMN superseded_by TEXT;
+-- JSON: the memory that supersedes a passage, by its ordinal; "all" stands for every one
+ALTER TABLE memories ADD COLUMN superseded_passages TEXT;
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- Completed memories whose relations are to be found
+CREATE TABLE relation_jobs (
+  memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  -- 1: the memory was completed before, so no event tells of its relations
+  is_backlog INTEGER NOT NULL CHECK (is_backlog IN (0, 1)),
+  -- number of claims: the fencing token of the newest one
+  attempts INTEGER NOT NULL DEFAULT 0,
+  claimable_at INTEGER NOT NULL,
+  leased_by TEXT
+) STRICT;
+CREATE INDEX relation_jobs_due ON relation_jobs (is_backlog, claimable_at);
+INSERT INTO relation_jobs (memory_key, is_backlog, claimable_at)
+  SELECT memory_key, 1, 0 FROM memories WHERE status = 'completed' AND deleted_at IS NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -479,6 +527,7 @@ export const MIGRATIONS: readonly string[] = [
   DELETIONS_SCHEMA,
   IMPORTED_VECTORS,
   ERASED_DELIVERIES,
+  RELATIONS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -7,7 +7,7 @@ import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
-import type { StoreContext } from "../context.ts";
+import type { StoreContext, StoreHooks } from "../context.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
 import { storesOn } from "../stores.ts";
@@ -26,7 +26,7 @@ import { WriteQueue } from "./write-queue.ts";
 const PAGES_PER_TURN = 256;
 
 /** Options for opening the stores. */
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends StoreHooks {
   /** Path of the file, which is created if it does not exist. Its folder must exist. */
   readonly path: string;
   readonly clock: Clock;
@@ -36,8 +36,6 @@ export interface SqliteStoreOptions {
   readonly random?: RandomBytes;
   /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
-  /** Called after the commit of new webhook deliveries. Must not throw. */
-  readonly onDeliveries?: () => void;
   /** Receives the error of a failed effect. Default: throws it as an uncaught exception, because it is a bug. */
   readonly onEffectFailure?: EffectFailure;
   /** Time limit for a transaction in milliseconds. Default: 30 s. */
@@ -129,13 +127,21 @@ export function connectStores(
   reader: SqliteDatabase,
   options: Omit<SqliteStoreOptions, "path">,
 ): Stores & { readonly transactions: StoreTransactions; readonly queue: WriteQueue } {
-  const { clock, newWebhookSecret, describe, onDeliveries, random = systemRandom } = options;
+  const {
+    clock,
+    newWebhookSecret,
+    describe,
+    random = systemRandom,
+    onEffectFailure,
+    transactionMsMax,
+    ...hooks
+  } = options;
   const queue = new WriteQueue();
   const context: StoreContext = {
     ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map(), engine: new SqliteEngine(writer, queue) },
     noteErasure: () => writer.noteErasure(),
     ...(describe !== undefined && { describe }),
-    ...(onDeliveries !== undefined && { onDeliveries }),
+    ...hooks,
   };
   const claims: DeliveryClaims = new Map();
   const connected = (database: SqliteDatabase, own: Session) =>
@@ -150,7 +156,7 @@ export function connectStores(
     await session.begin();
     return { session, stores };
   };
-  const transactions = new StoreTransactions(begin, options.onEffectFailure ?? throwUncaught, options.transactionMsMax);
+  const transactions = new StoreTransactions(begin, onEffectFailure ?? throwUncaught, transactionMsMax);
   return { ...routed(connected(reader, reading), transactions), transactions, queue };
 }
 

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}/v1` | (string & {});
 };
 
-export type Webhooks = MemoryCompletedWebhookRequest | MemoryFailedWebhookRequest | MemoryUpdatedWebhookRequest | MemoryDeletedWebhookRequest | WebhookTestWebhookRequest;
+export type Webhooks = MemoryCompletedWebhookRequest | MemoryFailedWebhookRequest | MemoryUpdatedWebhookRequest | MemoryDeletedWebhookRequest | MemorySupersededWebhookRequest | WebhookTestWebhookRequest;
 
 export type BatchResult = {
     data: Array<{
@@ -175,7 +175,7 @@ export type Delivery = {
      */
     id: string;
     webhook_id: string;
-    event: 'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'webhook.test';
+    event: 'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'memory.superseded' | 'webhook.test';
     status: 'pending' | 'delivered' | 'failed';
     attempts: Array<{
         /**
@@ -259,7 +259,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -458,6 +458,7 @@ export type Memory = {
      * ISO 8601, UTC
      */
     occurred_at: string | null;
+    superseded_by: string | null;
     source: {
         filename: string;
         media_type: string;
@@ -475,6 +476,10 @@ export type Memory = {
      * source of title, type, tags and language; present when completed
      */
     extraction?: 'llm' | 'local' | 'caller';
+    /**
+     * with other memories, newest first, at most 100; present only in the answer of getMemory
+     */
+    relations?: Array<Relation>;
     /**
      * present when failed
      */
@@ -596,6 +601,7 @@ export type MemoryWithoutContent = {
      * ISO 8601, UTC
      */
     occurred_at: string | null;
+    superseded_by: string | null;
     source: {
         filename: string;
         media_type: string;
@@ -713,7 +719,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -741,6 +747,7 @@ export type Project = {
      */
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
+    superseding: 'off' | 'suggest' | 'on';
     /**
      * ISO 8601, UTC
      */
@@ -815,6 +822,7 @@ export type ProjectWithKey = {
      */
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
+    superseding: 'off' | 'suggest' | 'on';
     /**
      * ISO 8601, UTC
      */
@@ -834,6 +842,61 @@ export type QueryResult = {
          */
         tokens_used: number;
     };
+};
+
+export type Relation = {
+    /**
+     * as seen from this memory
+     */
+    type: 'supersedes' | 'superseded_by' | 'refines' | 'refined_by' | 'duplicates';
+    /**
+     * mem_… of the other memory
+     */
+    memory_id: string;
+    /**
+     * `suggested` has no effect until a person sets it
+     */
+    state: 'active' | 'suggested';
+    by: 'rule' | 'model' | 'llm' | 'person';
+    /**
+     * null: a person set it
+     */
+    confidence: number | null;
+    /**
+     * null: a person set it
+     */
+    evidence: {
+        own: {
+            /**
+             * in the memory's content, in code points
+             */
+            start: number;
+            end: number;
+            /**
+             * at most 400 characters
+             */
+            text: string;
+        };
+        other: {
+            /**
+             * in the memory's content, in code points
+             */
+            start: number;
+            end: number;
+            /**
+             * at most 400 characters
+             */
+            text: string;
+        };
+    } | null;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+};
+
+export type RelationList = {
+    data: Array<Relation>;
 };
 
 /**
@@ -871,6 +934,10 @@ export type ResultChunk = {
      */
     date?: string | null;
     /**
+     * mem_… of the memory that supersedes the passage, if its memory has several
+     */
+    superseded_by?: string;
+    /**
      * the passage holds beyond its subject: how answers shall be, or what its author likes
      */
     standing?: 'instruction' | 'preference';
@@ -899,6 +966,7 @@ export type ResultMemory = {
      * ISO 8601, UTC
      */
     occurred_at?: string | null;
+    superseded_by?: string | null;
 };
 
 /**
@@ -956,7 +1024,7 @@ export type SearchResult = {
         };
         fused_rank: number;
         /**
-         * mem_… of a newer memory, among the candidates, that contradicts this one
+         * mem_… of the newest memory that supersedes this passage
          */
         superseded_by?: string;
     };
@@ -1110,7 +1178,7 @@ export type Webhook = {
      */
     id: string;
     url: string;
-    events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'webhook.test'>;
+    events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'memory.superseded' | 'webhook.test'>;
     description: string | null;
     enabled: boolean;
     /**
@@ -1134,7 +1202,7 @@ export type WebhookWithSecret = {
      */
     id: string;
     url: string;
-    events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'webhook.test'>;
+    events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'memory.superseded' | 'webhook.test'>;
     description: string | null;
     enabled: boolean;
     /**
@@ -1282,6 +1350,10 @@ export type ListMemoriesData = {
          * part of the title, case-insensitive
          */
         q?: string;
+        /**
+         * true: only memories with `superseded_by`; false: only those without
+         */
+        superseded?: boolean;
     };
     url: '/memories';
 };
@@ -1913,6 +1985,157 @@ export type GetJobResponses = {
 };
 
 export type GetJobResponse = GetJobResponses[keyof GetJobResponses];
+
+export type ForgetRelationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query: {
+        /**
+         * mem_… of the other memory
+         */
+        memory_id: string;
+    };
+    url: '/memories/{id}/relations';
+};
+
+export type ForgetRelationErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     * - `relation_not_found`: No person has said anything of these two memories.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type ForgetRelationError = ForgetRelationErrors[keyof ForgetRelationErrors];
+
+export type ForgetRelationResponses = {
+    /**
+     * Success, without a body.
+     */
+    204: void;
+};
+
+export type ForgetRelationResponse = ForgetRelationResponses[keyof ForgetRelationResponses];
+
+export type SetRelationData = {
+    body: {
+        /**
+         * mem_… of the other memory
+         */
+        memory_id: string;
+        /**
+         * as seen from the memory of the path; `none`: nothing holds, and nothing may be found
+         */
+        type: 'supersedes' | 'superseded_by' | 'refines' | 'refined_by' | 'duplicates' | 'none';
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/memories/{id}/relations';
+};
+
+export type SetRelationErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type SetRelationError = SetRelationErrors[keyof SetRelationErrors];
+
+export type SetRelationResponses = {
+    /**
+     * Success.
+     */
+    200: RelationList;
+};
+
+export type SetRelationResponse = SetRelationResponses[keyof SetRelationResponses];
 
 export type GetMemoryGraphData = {
     body?: never;
@@ -4751,6 +4974,10 @@ export type UpdateOwnProjectData = {
          * mode of searches, queries and chat messages that name none; default `balanced`
          */
         default_mode?: 'fast' | 'hybrid' | 'balanced' | 'precise' | null;
+        /**
+         * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
+         */
+        superseding?: 'off' | 'suggest' | 'on' | null;
     };
     headers?: {
         /**
@@ -4911,6 +5138,10 @@ export type CreateProjectData = {
          * mode of searches, queries and chat messages that name none; default `balanced`
          */
         default_mode?: 'fast' | 'hybrid' | 'balanced' | 'precise' | null;
+        /**
+         * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
+         */
+        superseding?: 'off' | 'suggest' | 'on' | null;
     };
     headers?: {
         /**
@@ -5138,6 +5369,10 @@ export type UpdateProjectData = {
          * mode of searches, queries and chat messages that name none; default `balanced`
          */
         default_mode?: 'fast' | 'hybrid' | 'balanced' | 'precise' | null;
+        /**
+         * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
+         */
+        superseding?: 'off' | 'suggest' | 'on' | null;
     };
     headers?: {
         /**
@@ -5646,7 +5881,7 @@ export type CreateWebhookData = {
          * http or https, with a public address
          */
         url: string;
-        events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'webhook.test'>;
+        events: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'memory.superseded' | 'webhook.test'>;
         description?: string | null;
         enabled?: boolean | null;
     };
@@ -5849,7 +6084,7 @@ export type UpdateWebhookData = {
          * http or https, with a public address
          */
         url?: string;
-        events?: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'webhook.test'>;
+        events?: Array<'memory.completed' | 'memory.failed' | 'memory.updated' | 'memory.deleted' | 'memory.superseded' | 'webhook.test'>;
         description?: string | null;
         enabled?: boolean;
     };
@@ -6258,6 +6493,22 @@ export type MemoryDeletedWebhookPayload = {
 export type MemoryDeletedWebhookRequest = {
     body: MemoryDeletedWebhookPayload;
     key: 'memory.deleted';
+    path?: never;
+    query?: never;
+};
+
+export type MemorySupersededWebhookPayload = {
+    type: 'memory.superseded';
+    /**
+     * ISO 8601, UTC
+     */
+    timestamp: string;
+    data: MemoryWithoutContent;
+};
+
+export type MemorySupersededWebhookRequest = {
+    body: MemorySupersededWebhookPayload;
+    key: 'memory.superseded';
     path?: never;
     query?: never;
 };

@@ -7,6 +7,7 @@ import {
   createMemoryFromUrl,
   deleteMemories,
   deleteMemory,
+  forgetRelation,
   getJob,
   getMemory,
   getMemoryGraph,
@@ -17,10 +18,13 @@ import {
   type MemoryGraph,
   type QueryResult,
   queryMemories,
+  type Relation,
   refetchMemory,
   retryMemory,
   type SearchResults,
+  type SetRelation,
   searchMemories,
+  setRelation,
   updateMemory,
   uploadMemory,
 } from "../core/index.ts";
@@ -180,6 +184,18 @@ export class Memories {
   graph(id: string, limit?: number, options?: CallOptions): Promise<MemoryGraph> {
     const query = limit === undefined ? {} : { limit };
     return this.#transport.call((core) => getMemoryGraph({ ...core, path: { id }, query }), "always", options);
+  }
+
+  /** Says what a memory is to another one. Returns the relations of the memory, newest first. */
+  async relate(id: string, otherId: string, type: SetRelation["type"], options?: CallOptions): Promise<Relation[]> {
+    const body = { memory_id: otherId, type };
+    return (await this.#transport.call((core) => setRelation({ ...core, path: { id }, body }), "always", options)).data;
+  }
+
+  /** Forgets what a person said of two memories. */
+  async forgetRelation(id: string, otherId: string, options?: CallOptions): Promise<void> {
+    const query = { memory_id: otherId };
+    await this.#transport.remove((core) => forgetRelation({ ...core, path: { id }, query }), options);
   }
 
   /** Finds passages, best first. */

@@ -25,6 +25,7 @@ from ..core.api.memories import (
     create_memory_from_url,
     delete_memories,
     delete_memory,
+    forget_relation,
     get_job,
     get_memory,
     get_memory_graph,
@@ -33,6 +34,7 @@ from ..core.api.memories import (
     refetch_memory,
     retry_memory,
     search_memories,
+    set_relation,
     update_memory,
     upload_memory,
 )
@@ -44,6 +46,8 @@ from ..core.models.memory import Memory
 from ..core.models.memory_graph import MemoryGraph
 from ..core.models.memory_list import MemoryList
 from ..core.models.query_result import QueryResult
+from ..core.models.relation import Relation
+from ..core.models.relation_list import RelationList
 from ..core.models.search_results import SearchResults
 from ..core.types import UNSET, Unset
 from ..errors import ProcessingError, WaitTimeoutError
@@ -374,6 +378,24 @@ class AsyncMemories:
         """The entities of a memory, and the memories that share them, at most `limit`."""
         request = get_memory_graph.request(id, limit=limit)
         return await self._transport.call(request, MemoryGraph.from_dict, _call_options(options))
+
+    async def relate(
+        self,
+        id: str,  # noqa: A002 name of the API
+        memory_id: str,
+        type: str,  # noqa: A002 name of the API
+        **options: Unpack[CallOptions],
+    ) -> list[Relation]:
+        """Say what a memory is to another one. Returns the relations of the memory, newest first."""
+        body = {"memory_id": memory_id, "type": type}
+        listed = await self._transport.call(
+            set_relation.request(id), RelationList.from_dict, _call_options(options), body=body
+        )
+        return listed.data
+
+    async def forget_relation(self, id: str, memory_id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002
+        """Forget what a person said of two memories."""
+        await self._transport.remove(forget_relation.request(id, memory_id=memory_id), _call_options(options))
 
     async def search(
         self,

@@ -104,13 +104,23 @@ from .project_list import ProjectList
 from .project_llm import ProjectLlm
 from .project_plan import ProjectPlan
 from .project_smart_ingestion import ProjectSmartIngestion
+from .project_superseding import ProjectSuperseding
 from .project_with_key import ProjectWithKey
 from .project_with_key_default_mode import ProjectWithKeyDefaultMode
 from .project_with_key_llm import ProjectWithKeyLlm
 from .project_with_key_plan import ProjectWithKeyPlan
 from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
+from .project_with_key_superseding import ProjectWithKeySuperseding
 from .query_result import QueryResult
 from .query_result_usage import QueryResultUsage
+from .relation import Relation
+from .relation_by import RelationBy
+from .relation_evidence_type_0 import RelationEvidenceType0
+from .relation_evidence_type_0_other import RelationEvidenceType0Other
+from .relation_evidence_type_0_own import RelationEvidenceType0Own
+from .relation_list import RelationList
+from .relation_state import RelationState
+from .relation_type import RelationType
 from .result_chunk import ResultChunk
 from .result_chunk_standing import ResultChunkStanding
 from .result_memory import ResultMemory
@@ -250,13 +260,23 @@ __all__ = (
     "ProjectLlm",
     "ProjectPlan",
     "ProjectSmartIngestion",
+    "ProjectSuperseding",
     "ProjectWithKey",
     "ProjectWithKeyDefaultMode",
     "ProjectWithKeyLlm",
     "ProjectWithKeyPlan",
     "ProjectWithKeySmartIngestion",
+    "ProjectWithKeySuperseding",
     "QueryResult",
     "QueryResultUsage",
+    "Relation",
+    "RelationBy",
+    "RelationEvidenceType0",
+    "RelationEvidenceType0Other",
+    "RelationEvidenceType0Own",
+    "RelationList",
+    "RelationState",
+    "RelationType",
     "ResultChunk",
     "ResultChunkStanding",
     "ResultMemory",

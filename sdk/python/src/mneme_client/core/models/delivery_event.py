@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-DeliveryEvent = Literal["memory.completed", "memory.deleted", "memory.failed", "memory.updated", "webhook.test"]
+DeliveryEvent = Literal[
+    "memory.completed", "memory.deleted", "memory.failed", "memory.superseded", "memory.updated", "webhook.test"
+]
 
 
 def check_delivery_event(value: str) -> DeliveryEvent:

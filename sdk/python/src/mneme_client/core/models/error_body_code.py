@@ -33,6 +33,7 @@ ErrorBodyCode = Literal[
     "project_not_found",
     "query_quota_exceeded",
     "rate_limit_exceeded",
+    "relation_not_found",
     "storage_quota_exceeded",
     "too_many_tags",
     "unavailable",

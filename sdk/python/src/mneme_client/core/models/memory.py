@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.memory_metadata import MemoryMetadata
     from ..models.memory_progress import MemoryProgress
     from ..models.memory_source import MemorySource
+    from ..models.relation import Relation
 
 
 T = TypeVar("T", bound="Memory")
@@ -41,9 +42,12 @@ class Memory:
         updated_at (datetime.datetime): ISO 8601, UTC
         expires_at (datetime.datetime | None): ISO 8601, UTC
         occurred_at (datetime.datetime | None): ISO 8601, UTC
+        superseded_by (None | str):
         source (MemorySource | None):
         chunk_count (int | Unset): present when completed
         extraction (MemoryExtraction | Unset): source of title, type, tags and language; present when completed
+        relations (list[Relation] | Unset): with other memories, newest first, at most 100; present only in the answer
+            of getMemory
         error (MemoryFailure | Unset): present when failed
         progress (MemoryProgress | Unset): present while processing
     """
@@ -64,9 +68,11 @@ class Memory:
     updated_at: datetime.datetime
     expires_at: datetime.datetime | None
     occurred_at: datetime.datetime | None
+    superseded_by: None | str
     source: MemorySource | None
     chunk_count: int | Unset = UNSET
     extraction: MemoryExtraction | Unset = UNSET
+    relations: list[Relation] | Unset = UNSET
     error: MemoryFailure | Unset = UNSET
     progress: MemoryProgress | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -126,6 +132,9 @@ class Memory:
         else:
             occurred_at = self.occurred_at
 
+        superseded_by: None | str
+        superseded_by = self.superseded_by
+
         source: dict[str, Any] | None
         if isinstance(self.source, MemorySource):
             source = self.source.to_dict()
@@ -137,6 +146,13 @@ class Memory:
         extraction: str | Unset = UNSET
         if not isinstance(self.extraction, Unset):
             extraction = self.extraction
+
+        relations: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.relations, Unset):
+            relations = []
+            for relations_item_data in self.relations:
+                relations_item = relations_item_data.to_dict()
+                relations.append(relations_item)
 
         error: dict[str, Any] | Unset = UNSET
         if not isinstance(self.error, Unset):
@@ -166,6 +182,7 @@ class Memory:
                 "updated_at": updated_at,
                 "expires_at": expires_at,
                 "occurred_at": occurred_at,
+                "superseded_by": superseded_by,
                 "source": source,
             }
         )
@@ -173,6 +190,8 @@ class Memory:
             field_dict["chunk_count"] = chunk_count
         if extraction is not UNSET:
             field_dict["extraction"] = extraction
+        if relations is not UNSET:
+            field_dict["relations"] = relations
         if error is not UNSET:
             field_dict["error"] = error
         if progress is not UNSET:
@@ -186,6 +205,7 @@ class Memory:
         from ..models.memory_metadata import MemoryMetadata  # noqa: PLC0415
         from ..models.memory_progress import MemoryProgress  # noqa: PLC0415
         from ..models.memory_source import MemorySource  # noqa: PLC0415
+        from ..models.relation import Relation  # noqa: PLC0415
 
         d = dict(src_dict)
         id = d.pop("id")
@@ -294,6 +314,13 @@ class Memory:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at"))
 
+        def _parse_superseded_by(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        superseded_by = _parse_superseded_by(d.pop("superseded_by"))
+
         def _parse_source(data: object) -> MemorySource | None:
             if data is None:
                 return data
@@ -317,6 +344,15 @@ class Memory:
             extraction = UNSET
         else:
             extraction = check_memory_extraction(_extraction)
+
+        _relations = d.pop("relations", UNSET)
+        relations: list[Relation] | Unset = UNSET
+        if _relations is not UNSET:
+            relations = []
+            for relations_item_data in _relations:
+                relations_item = Relation.from_dict(relations_item_data)
+
+                relations.append(relations_item)
 
         _error = d.pop("error", UNSET)
         error: MemoryFailure | Unset
@@ -349,9 +385,11 @@ class Memory:
             updated_at=updated_at,
             expires_at=expires_at,
             occurred_at=occurred_at,
+            superseded_by=superseded_by,
             source=source,
             chunk_count=chunk_count,
             extraction=extraction,
+            relations=relations,
             error=error,
             progress=progress,
         )

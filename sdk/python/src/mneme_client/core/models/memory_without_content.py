@@ -43,6 +43,7 @@ class MemoryWithoutContent:
         updated_at (datetime.datetime): ISO 8601, UTC
         expires_at (datetime.datetime | None): ISO 8601, UTC
         occurred_at (datetime.datetime | None): ISO 8601, UTC
+        superseded_by (None | str):
         source (MemoryWithoutContentSourceType0 | None):
         chunk_count (int | Unset): present when completed
         extraction (MemoryWithoutContentExtraction | Unset): source of title, type, tags and language; present when
@@ -66,6 +67,7 @@ class MemoryWithoutContent:
     updated_at: datetime.datetime
     expires_at: datetime.datetime | None
     occurred_at: datetime.datetime | None
+    superseded_by: None | str
     source: MemoryWithoutContentSourceType0 | None
     chunk_count: int | Unset = UNSET
     extraction: MemoryWithoutContentExtraction | Unset = UNSET
@@ -126,6 +128,9 @@ class MemoryWithoutContent:
         else:
             occurred_at = self.occurred_at
 
+        superseded_by: None | str
+        superseded_by = self.superseded_by
+
         source: dict[str, Any] | None
         if isinstance(self.source, MemoryWithoutContentSourceType0):
             source = self.source.to_dict()
@@ -165,6 +170,7 @@ class MemoryWithoutContent:
                 "updated_at": updated_at,
                 "expires_at": expires_at,
                 "occurred_at": occurred_at,
+                "superseded_by": superseded_by,
                 "source": source,
             }
         )
@@ -291,6 +297,13 @@ class MemoryWithoutContent:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at"))
 
+        def _parse_superseded_by(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        superseded_by = _parse_superseded_by(d.pop("superseded_by"))
+
         def _parse_source(data: object) -> MemoryWithoutContentSourceType0 | None:
             if data is None:
                 return data
@@ -345,6 +358,7 @@ class MemoryWithoutContent:
             updated_at=updated_at,
             expires_at=expires_at,
             occurred_at=occurred_at,
+            superseded_by=superseded_by,
             source=source,
             chunk_count=chunk_count,
             extraction=extraction,

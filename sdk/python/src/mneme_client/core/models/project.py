@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 
 from ..models.project_default_mode import ProjectDefaultMode, check_project_default_mode
 from ..models.project_plan import ProjectPlan, check_project_plan
+from ..models.project_superseding import ProjectSuperseding, check_project_superseding
 
 if TYPE_CHECKING:
     from ..models.project_llm import ProjectLlm
@@ -31,6 +32,7 @@ class Project:
         min_evidence (float): the number in force: that of the project, or the default of its embedding model for
             default_mode
         default_mode (ProjectDefaultMode):
+        superseding (ProjectSuperseding):
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
@@ -42,6 +44,7 @@ class Project:
     retention_days: int
     min_evidence: float
     default_mode: ProjectDefaultMode
+    superseding: ProjectSuperseding
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -62,6 +65,8 @@ class Project:
 
         default_mode: str = self.default_mode
 
+        superseding: str = self.superseding
+
         created_at = self.created_at.isoformat()
 
         field_dict: dict[str, Any] = {}
@@ -76,6 +81,7 @@ class Project:
                 "retention_days": retention_days,
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
+                "superseding": superseding,
                 "created_at": created_at,
             }
         )
@@ -104,6 +110,8 @@ class Project:
 
         default_mode = check_project_default_mode(d.pop("default_mode"))
 
+        superseding = check_project_superseding(d.pop("superseding"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         project = cls(
@@ -115,6 +123,7 @@ class Project:
             retention_days=retention_days,
             min_evidence=min_evidence,
             default_mode=default_mode,
+            superseding=superseding,
             created_at=created_at,
         )
 

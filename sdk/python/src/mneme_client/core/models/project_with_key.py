@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 
 from ..models.project_with_key_default_mode import ProjectWithKeyDefaultMode, check_project_with_key_default_mode
 from ..models.project_with_key_plan import ProjectWithKeyPlan, check_project_with_key_plan
+from ..models.project_with_key_superseding import ProjectWithKeySuperseding, check_project_with_key_superseding
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class ProjectWithKey:
         min_evidence (float): the number in force: that of the project, or the default of its embedding model for
             default_mode
         default_mode (ProjectWithKeyDefaultMode):
+        superseding (ProjectWithKeySuperseding):
         created_at (datetime.datetime): ISO 8601, UTC
         key (str | Unset): first key of the project, with the scope `*`; shown only once
     """
@@ -44,6 +46,7 @@ class ProjectWithKey:
     retention_days: int
     min_evidence: float
     default_mode: ProjectWithKeyDefaultMode
+    superseding: ProjectWithKeySuperseding
     created_at: datetime.datetime
     key: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -65,6 +68,8 @@ class ProjectWithKey:
 
         default_mode: str = self.default_mode
 
+        superseding: str = self.superseding
+
         created_at = self.created_at.isoformat()
 
         key = self.key
@@ -81,6 +86,7 @@ class ProjectWithKey:
                 "retention_days": retention_days,
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
+                "superseding": superseding,
                 "created_at": created_at,
             }
         )
@@ -111,6 +117,8 @@ class ProjectWithKey:
 
         default_mode = check_project_with_key_default_mode(d.pop("default_mode"))
 
+        superseding = check_project_with_key_superseding(d.pop("superseding"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         key = d.pop("key", UNSET)
@@ -124,6 +132,7 @@ class ProjectWithKey:
             retention_days=retention_days,
             min_evidence=min_evidence,
             default_mode=default_mode,
+            superseding=superseding,
             created_at=created_at,
             key=key,
         )

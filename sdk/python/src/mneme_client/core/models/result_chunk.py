@@ -26,6 +26,7 @@ class ResultChunk:
         sheet (str | Unset):
         speaker (None | str | Unset): speaker of a conversation's turn
         date (None | str | Unset): date of a conversation's turn
+        superseded_by (str | Unset): mem_… of the memory that supersedes the passage, if its memory has several
         standing (ResultChunkStanding | Unset): the passage holds beyond its subject: how answers shall be, or what its
             author likes
     """
@@ -39,6 +40,7 @@ class ResultChunk:
     sheet: str | Unset = UNSET
     speaker: None | str | Unset = UNSET
     date: None | str | Unset = UNSET
+    superseded_by: str | Unset = UNSET
     standing: ResultChunkStanding | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -71,6 +73,8 @@ class ResultChunk:
         else:
             date = self.date
 
+        superseded_by = self.superseded_by
+
         standing: str | Unset = UNSET
         if not isinstance(self.standing, Unset):
             standing = self.standing
@@ -96,6 +100,8 @@ class ResultChunk:
             field_dict["speaker"] = speaker
         if date is not UNSET:
             field_dict["date"] = date
+        if superseded_by is not UNSET:
+            field_dict["superseded_by"] = superseded_by
         if standing is not UNSET:
             field_dict["standing"] = standing
 
@@ -136,6 +142,8 @@ class ResultChunk:
 
         date = _parse_date(d.pop("date", UNSET))
 
+        superseded_by = d.pop("superseded_by", UNSET)
+
         _standing = d.pop("standing", UNSET)
         standing: ResultChunkStanding | Unset
         if isinstance(_standing, Unset):
@@ -153,6 +161,7 @@ class ResultChunk:
             sheet=sheet,
             speaker=speaker,
             date=date,
+            superseded_by=superseded_by,
             standing=standing,
         )
 

@@ -27,6 +27,7 @@ class ResultMemory:
         session_id (None | str | Unset):
         updated_at (datetime.datetime | Unset): ISO 8601, UTC
         occurred_at (datetime.datetime | None | Unset): ISO 8601, UTC
+        superseded_by (None | str | Unset):
     """
 
     title: None | str
@@ -39,6 +40,7 @@ class ResultMemory:
     session_id: None | str | Unset = UNSET
     updated_at: datetime.datetime | Unset = UNSET
     occurred_at: datetime.datetime | None | Unset = UNSET
+    superseded_by: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +89,12 @@ class ResultMemory:
         else:
             occurred_at = self.occurred_at
 
+        superseded_by: None | str | Unset
+        if isinstance(self.superseded_by, Unset):
+            superseded_by = UNSET
+        else:
+            superseded_by = self.superseded_by
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -107,6 +115,8 @@ class ResultMemory:
             field_dict["updated_at"] = updated_at
         if occurred_at is not UNSET:
             field_dict["occurred_at"] = occurred_at
+        if superseded_by is not UNSET:
+            field_dict["superseded_by"] = superseded_by
 
         return field_dict
 
@@ -201,6 +211,15 @@ class ResultMemory:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at", UNSET))
 
+        def _parse_superseded_by(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("None | str | Unset", data)
+
+        superseded_by = _parse_superseded_by(d.pop("superseded_by", UNSET))
+
         result_memory = cls(
             title=title,
             type_=type_,
@@ -212,6 +231,7 @@ class ResultMemory:
             session_id=session_id,
             updated_at=updated_at,
             occurred_at=occurred_at,
+            superseded_by=superseded_by,
         )
 
         result_memory.additional_properties = d

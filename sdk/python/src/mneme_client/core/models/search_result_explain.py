@@ -21,7 +21,7 @@ class SearchResultExplain:
     Attributes:
         signals (SearchResultExplainSignals):
         fused_rank (int):
-        superseded_by (str | Unset): mem_… of a newer memory, among the candidates, that contradicts this one
+        superseded_by (str | Unset): mem_… of the newest memory that supersedes this passage
     """
 
     signals: SearchResultExplainSignals

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-WebhookEventsItem = Literal["memory.completed", "memory.deleted", "memory.failed", "memory.updated", "webhook.test"]
+WebhookEventsItem = Literal[
+    "memory.completed", "memory.deleted", "memory.failed", "memory.superseded", "memory.updated", "webhook.test"
+]
 
 
 def check_webhook_events_item(value: str) -> WebhookEventsItem:

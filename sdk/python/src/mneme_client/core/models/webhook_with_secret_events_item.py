@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Literal
 
 WebhookWithSecretEventsItem = Literal[
-    "memory.completed", "memory.deleted", "memory.failed", "memory.updated", "webhook.test"
+    "memory.completed", "memory.deleted", "memory.failed", "memory.superseded", "memory.updated", "webhook.test"
 ]
 
 

@@ -19,6 +19,7 @@ def request(
     session_id: str | Unset = UNSET,
     tag: str | Unset = UNSET,
     q: str | Unset = UNSET,
+    superseded: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of list_memories."""
     params: dict[str, Any] = {}
@@ -44,6 +45,8 @@ def request(
     params["tag"] = tag
 
     params["q"] = q
+
+    params["superseded"] = superseded
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 

@@ -1,0 +1,75 @@
+// Relations between memories, and the jobs that look for them. Implemented by stores/, on SQLite and on PostgreSQL.
+//
+// Obligations of an implementation:
+// - A relation goes in the transaction that deletes one of its memories, records its expiry, or gives it to another
+//   user or agent. New content, or another time at which it happened, removes the relations that no person set.
+// - `Memory.supersededBy` and `Memory.supersededPassages` follow from the active relations of the kind `supersedes`.
+//   They change in the same transaction as the relations, and searches see the new values before that call resolves.
+// - A completed memory has a job. The row of the job is the only note of it, so it survives a crash. If two claims run
+//   at the same time, a job goes to at most one of them. `finish` stores nothing for a job that was claimed again
+//   meanwhile, or whose memory or other memories have changed.
+// - When a memory becomes superseded, the deliveries of `memory.superseded` are written in the same transaction.
+
+import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Memory, SupersededPassages } from "../domain/memory.ts";
+import type { Superseding } from "../domain/project.ts";
+import type { FoundRelation, Relation, RelationType } from "../domain/relation.ts";
+
+/** A memory whose relations are to be found, under a lease. */
+export interface RelationJob {
+  readonly projectId: ProjectId;
+  readonly memory: Memory;
+  /** The setting of the project when the job was claimed. */
+  readonly superseding: Superseding;
+  /** Fencing token: the number of claims. */
+  readonly attempt: number;
+  /** Whether the memory was completed before relations were looked for, so that no event tells of them. */
+  readonly isBacklog: boolean;
+}
+
+/** Which jobs to claim. */
+export interface RelationClaim {
+  readonly limit: number;
+  readonly leaseMs: number;
+  /** Whether only jobs of memories are claimed that were completed since relations are looked for. */
+  readonly skipsBacklog: boolean;
+}
+
+/** How memories are superseded at another time. */
+export interface Supersession {
+  readonly supersededBy: MemoryId | null;
+  readonly supersededPassages: SupersededPassages;
+}
+
+/** Relations of memories. */
+export interface RelationStore {
+  /** Relations of a memory, newest first, at most `SHOWN_RELATIONS_MAX`. */
+  of(projectId: ProjectId, key: MemoryKey): Promise<readonly Relation[]>;
+  /**
+   * Sets what a person says of two completed memories of the same user and agent, in place of what stood between them.
+   * Returns whether nothing stood in the way: false if a circle of superseding would close.
+   */
+  set(projectId: ProjectId, own: MemoryKey, other: MemoryKey, type: RelationType | "none"): Promise<boolean>;
+  /**
+   * Forgets what a person said of two memories, and looks for relations of them again. False if no person said
+   * anything.
+   */
+  forget(projectId: ProjectId, own: MemoryKey, other: MemoryKey): Promise<boolean>;
+  /** How memories are superseded if only relations count whose newer side happened by `asOf` (Unix milliseconds). */
+  supersededAt(
+    projectId: ProjectId,
+    keys: readonly MemoryKey[],
+    asOf: number,
+  ): Promise<ReadonlyMap<MemoryKey, Supersession>>;
+
+  /** Claims jobs, those of newly completed memories first. */
+  claim(options: RelationClaim): Promise<readonly RelationJob[]>;
+  /** Ends all leases of this node. Called at its start. */
+  voidLeases(): Promise<void>;
+  /** Stores what a job found, and removes the job. */
+  finish(job: RelationJob, found: readonly FoundRelation[]): Promise<void>;
+  /** Lets the job be claimed again after `delayMs`. */
+  retryLater(job: RelationJob, delayMs: number): Promise<void>;
+  /** Number of memories whose relations have not been looked for. */
+  waiting(): Promise<number>;
+}

@@ -1,0 +1,187 @@
+// Judges what a newer sentence says of an older one, by aligning their words: the same subject and attribute with
+// another value supersedes, unless a sign says that they are two subjects, two events, or an exception. Pure, about 50
+// µs a pair.
+
+import type { FoundKind } from "../domain/relation.ts";
+import { type Statement, type StatementWord, statementOf, type WordKind } from "./statement.ts";
+
+/** A sentence to judge. */
+export interface JudgedSentence {
+  readonly text: string;
+  /** BCP 47; `und` if unknown. */
+  readonly language: string;
+}
+
+/** What was found, and how sure it is, 0..1. */
+export interface Verdict {
+  readonly kind: FoundKind;
+  readonly confidence: number;
+}
+
+/** Judges pairs of sentences. */
+export type Judge = (older: JudgedSentence, newer: JudgedSentence) => Verdict | null;
+
+/** Longer sentences, in words, are told of several things. */
+const WORDS_MAX = 30;
+/** Maximum number of words of a value that differs. */
+const VALUE_WORDS_MAX = 4;
+/** Minimum share of the words of the shorter sentence that the other one has. */
+const SHARE_MIN = 0.5;
+/** The same if a number or a time of the older sentence has another one in its place. */
+const REPLACED_SHARE_MIN = 0.34;
+
+/** The judge of sentences by rules. */
+export const judgeByRules: Judge = (older, newer) => {
+  if (older.text === newer.text) return { kind: "duplicates", confidence: 1 };
+  const [before, after] = [statementOf(older.text, older.language), statementOf(newer.text, newer.language)];
+  if (before.isQuestion || after.isQuestion) return null;
+  if (before.words.length === 0 || after.words.length === 0) return null;
+  if (Math.max(before.words.length, after.words.length) > WORDS_MAX) return null;
+  if (before.isPast) return null; // what was so once stays true
+  // an exception from a habit, or what happened on a day
+  if (after.isOccasion && !before.isOccasion) return null;
+  if (after.namesDay && !before.namesDay && !after.hasChange) return null;
+  const aligned = align(before.words, after.words);
+  if (aligned.changes.length === 0) {
+    return aligned.shared >= 2 && !after.hasChange ? { kind: "duplicates", confidence: 0.9 } : null;
+  }
+  if (supersedes(after, aligned)) return { kind: "supersedes", confidence: after.hasChange ? 0.9 : 0.85 };
+  return after.hasChange && tellsOfChange(before, after, aligned) ? { kind: "supersedes", confidence: 0.8 } : null;
+};
+
+/**
+ * Whether a sentence that says that something has changed is about the subject and the attribute of the older one, in
+ * other words or another order.
+ */
+function tellsOfChange(before: Statement, after: Statement, { changes }: Alignment): boolean {
+  const [older, newer] = [before.words, after.words].map((words) => new Map(words.map((word) => [word.stem, word])));
+  if (older === undefined || newer === undefined) return false;
+  const shared = [...older.values()].filter(({ stem }) => newer.has(stem));
+  const gone = [...older.values()].filter(({ stem }) => !newer.has(stem));
+  const come = [...newer.values()].filter(({ stem }) => !older.has(stem));
+  const isReplaced = (["number", "time"] as const).some((kind) => hasKind(gone, kind) && hasKind(come, kind));
+  // what is named first is what the sentence is about
+  const isSameSubject = newer.has(before.words[0]?.stem ?? "") || older.has(after.words[0]?.stem ?? "");
+  const places = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
+  if (places.some((place) => areApart(place.older, place.newer)) || areNamedApart(gone, come)) return false;
+  if (!isSameSubject || !hasKind(shared, "word")) return false;
+  const share = shared.length / Math.min(older.size, newer.size);
+  if (shared.length === 1) return isReplaced && share >= SHARE_MIN && before.words.length <= 3;
+  return share >= (isReplaced ? REPLACED_SHARE_MIN : SHARE_MIN);
+}
+
+/** Whether names and values of two sentences differ: "machine A … 40 bar" and "machine B … 60 bar". */
+function areNamedApart(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
+  const both = (kind: WordKind) => hasKind(gone, kind) && hasKind(come, kind);
+  if (both("mark")) return true;
+  if (both("time")) return both("name");
+  const [before, after] = [gone, come].map((words) => words.filter(isFigure).length);
+  if (before === undefined || after === undefined) return false;
+  return (both("name") && before > 0 && after > 0) || (before > 1 && after > 1);
+}
+
+/** Whether two sentences differ at one place in a value and in what has it: "printer kiwi44" and "scanner mango81". */
+function areApart(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
+  const bothName = [gone, come].every((words) => hasKind(words, "word"));
+  const haveValues = [gone, come].every((words) => words.some(({ kind }) => kind !== "word"));
+  return (bothName && haveValues) || areNamedApart(gone, come);
+}
+
+function isFigure({ kind }: StatementWord): boolean {
+  return kind === "number" || kind === "code";
+}
+
+function hasKind(words: readonly StatementWord[], kind: WordKind): boolean {
+  return words.some((word) => word.kind === kind);
+}
+
+/** A place where the words of two sentences differ. */
+interface Change {
+  readonly older: readonly StatementWord[];
+  readonly newer: readonly StatementWord[];
+  /** Number of shared words before it, and after it. */
+  readonly sharedBefore: number;
+  readonly sharedAfter: number;
+}
+
+interface Alignment {
+  /** Number of shared words. */
+  readonly shared: number;
+  /** Whether the shared words have the same form in both sentences. */
+  readonly isExact: boolean;
+  readonly changes: readonly Change[];
+}
+
+function supersedes(after: Statement, { shared, changes, isExact }: Alignment): boolean {
+  const replaced = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
+  const [first] = replaced;
+  // another subject: the sentences differ before anything that they share, or in what tells two things apart
+  if (first === undefined || first.sharedBefore === 0) return false;
+  if (replaced.length > 1 || areApart(first.older, first.newer)) return false;
+  if (Math.max(first.older.length, first.newer.length) > VALUE_WORDS_MAX) return false;
+  const isSameKind = kindsOf(first.older).some((kind) => kindsOf(first.newer).includes(kind));
+  if (!isSameKind) return false;
+  const added = changes.filter((change) => change !== first).flatMap(({ older, newer }) => [...older, ...newer]);
+  if (after.hasChange) return (shared >= 2 || isValue(first)) && added.every(({ kind }) => kind === "word");
+  const isNumber = [first.older, first.newer].every((words) =>
+    ["number", "code", "time"].some((kind) => hasKind(words, kind as WordKind)),
+  );
+  return (
+    !after.isPast && isExact && first.sharedBefore >= 2 && first.sharedAfter <= 1 && added.length === 0 && isNumber
+  );
+}
+
+/** Whether both sides are a number, a time or a name. */
+function isValue({ older, newer }: Change): boolean {
+  const isOne = (words: readonly StatementWord[]) => words.some(({ kind }) => kind !== "word");
+  return isOne(older) && isOne(newer);
+}
+
+function kindsOf(words: readonly StatementWord[]) {
+  return words.map(({ kind }) => kind);
+}
+
+/** The longest common subsequence of the words, and the places between. */
+function align(older: readonly StatementWord[], newer: readonly StatementWord[]): Alignment {
+  const [rows, columns] = [older.length + 1, newer.length + 1];
+  const lengths = new Uint16Array(rows * columns);
+  for (let row = older.length - 1; row >= 0; row--) {
+    for (let column = newer.length - 1; column >= 0; column--) {
+      lengths[row * columns + column] =
+        older[row]?.stem === newer[column]?.stem
+          ? (lengths[(row + 1) * columns + column + 1] ?? 0) + 1
+          : Math.max(lengths[(row + 1) * columns + column] ?? 0, lengths[row * columns + column + 1] ?? 0);
+    }
+  }
+  const total = lengths[0] ?? 0;
+  const changes: Change[] = [];
+  let [row, column, passed] = [0, 0, 0];
+  let isExact = true;
+  let open: { older: StatementWord[]; newer: StatementWord[] } = { older: [], newer: [] };
+  const close = () => {
+    if (open.older.length + open.newer.length === 0) return;
+    changes.push({ ...open, sharedBefore: passed, sharedAfter: total - passed });
+    open = { older: [], newer: [] };
+  };
+  while (row < older.length || column < newer.length) {
+    const [left, right] = [older[row], newer[column]];
+    if (left !== undefined && right !== undefined && left.stem === right.stem) {
+      close();
+      isExact &&= left.word === right.word;
+      passed += 1;
+      row += 1;
+      column += 1;
+    } else if (
+      right === undefined ||
+      (left !== undefined && (lengths[(row + 1) * columns + column] ?? 0) >= (lengths[row * columns + column + 1] ?? 0))
+    ) {
+      if (left !== undefined) open.older.push(left);
+      row += 1;
+    } else {
+      open.newer.push(right);
+      column += 1;
+    }
+  }
+  close();
+  return { shared: total, isExact, changes };
+}

@@ -1,0 +1,130 @@
+// A sentence as the judge of relations reads it: its content words in order, with what kind of value each can be, and
+// the words that say that something has changed.
+
+import { fold } from "../kit/fold.ts";
+import { languagesOf, lexemesOf, lexiconOf } from "../retrieval/time/lexicon.ts";
+import { stemOf } from "../retrieval/time/words.ts";
+import { stopWordsOf } from "../words/stop-words.ts";
+
+/**
+ * What a word can stand for. `number`: digits, also in times. `code`: letters before digits. `time`: a weekday or
+ * month. `name`: a word with a capital letter within a sentence. `mark`: a single letter that tells things apart, such
+ * as "machine A".
+ */
+export type WordKind = "number" | "code" | "time" | "name" | "mark" | "word";
+
+/** A content word of a statement. */
+export interface StatementWord {
+  /** In lower case. */
+  readonly word: string;
+  /** Its beginning, which its forms share. */
+  readonly stem: string;
+  readonly kind: WordKind;
+}
+
+/** A sentence. */
+export interface Statement {
+  readonly words: readonly StatementWord[];
+  /** Whether a word says that something has changed, such as "moved" and "no longer". */
+  readonly hasChange: boolean;
+  /** Whether it names a day from today, such as "yesterday". */
+  readonly namesDay: boolean;
+  /** Whether it is about one occasion, such as "this Monday". */
+  readonly isOccasion: boolean;
+  /** Whether it tells of the past. */
+  readonly isPast: boolean;
+  /** Whether it asks something. */
+  readonly isQuestion: boolean;
+}
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+/** Characters that join the parts of a number, a time or a code. */
+const JOINER = /^[-–.,:/@_+#°]$/u;
+const MOMENTS: ReadonlySet<string> = new Set(["day-2", "day-1", "day+0", "day+1", "day+2"]);
+/** "This", as in "this Monday", in languages with words for time. */
+const OCCASION =
+  /(?<!\p{L})(?:this|diese[nrsm]?|est[ae]|cet?|cette|quest[oa]|deze|эт(?:от|у|и|о)|इस)(?!\p{L})|今週|今回|这个?(?:星期|周)|这次|이번/u;
+/** Words of Japanese, Chinese and Korean that only join others. */
+const PARTICLE = /^(?:\p{Script=Hiragana}+|[是到了在成的把被也就为]|으?로|이다|입니다|은|는)$/u;
+const CAPITALISED_NOUNS = /^de\b/;
+
+/** Reads a sentence. @param language BCP 47; `und` if unknown */
+export function statementOf(text: string, language: string): Statement {
+  const plain = fold(text);
+  const { likely } = languagesOf(plain, language);
+  const lexemes = likely
+    .slice(0, language === "und" ? likely.length : 1)
+    .flatMap((each) => lexemesOf(plain, lexiconOf(each)))
+    .filter(({ meanings }) => meanings.size > 0);
+  const meaningsAt = (at: number) => lexemes.filter(({ start, end }) => start <= at && at < end);
+  const means = (name: string) => lexemes.some(({ meanings }) => meanings.has(name));
+  const stopWords = stopWordsOf(language);
+  const names = CAPITALISED_NOUNS.test(language) ? new Set<string>() : namesIn(text);
+  const words: StatementWord[] = [];
+  for (const { word: written, at } of wordsOf(plain)) {
+    const word = written.replace(/['’]s$/, ""); // a possessive
+    const meanings = new Set(meaningsAt(at).flatMap((lexeme) => [...lexeme.meanings]));
+    const kind = kindOf(word, text, meanings, names);
+    if (
+      kind === "word" &&
+      (stopWords.has(word) || PARTICLE.test(word) || [...meanings].some((name) => SKIPPED.has(name)))
+    )
+      continue;
+    words.push({ word, stem: stemOf(word), kind });
+  }
+  return {
+    words,
+    hasChange: means("change"),
+    namesDay: [...MOMENTS].some(means),
+    isOccasion: OCCASION.test(plain),
+    isPast: means("past"),
+    isQuestion: /[?？؟]\s*$/u.test(plain),
+  };
+}
+
+const SKIPPED: ReadonlySet<string> = new Set(["change", "now", "day-2", "day-1", "day+0", "day+1", "day+2", "this"]);
+
+function kindOf(word: string, text: string, meanings: ReadonlySet<string>, names: ReadonlySet<string>): WordKind {
+  if (/\p{Nd}/u.test(word)) return /^\p{L}+[-_]?\p{Nd}/u.test(word) ? "code" : "number";
+  if ([...meanings].some((name) => /^(?:weekday|month)\d/.test(name))) return "time";
+  if (isMark(word, text)) return "mark";
+  return names.has(word) ? "name" : "word";
+}
+
+const UNSPACED = "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}";
+
+/** Whether a word is a single capital letter within the text. */
+function isMark(word: string, text: string): boolean {
+  if (!/^[\p{Script=Latin}\p{Script=Cyrillic}]$/u.test(word) || word === "i") return false;
+  const mark = `(?<=[^\\p{L}'’.]|[${UNSPACED}])${word.toUpperCase()}(?!['’.])(?=$|[^\\p{L}]|[${UNSPACED}])`;
+  return new RegExp(mark, "u").test(text);
+}
+
+/** Words with a capital letter that do not begin a sentence. */
+function namesIn(text: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [, word] of text.matchAll(/(?<=[\p{L}\p{N},;'’)”"]\s+["“„«(]?)(\p{Lu}[\p{L}\p{M}'’-]+)/gu)) {
+    if (word !== undefined) for (const { word: each } of wordsOf(fold(word))) names.add(each);
+  }
+  return names;
+}
+
+/** The words of a folded text with their places. Parts of a number, a time or a code are one word. */
+function* wordsOf(plain: string): Generator<{ readonly word: string; readonly at: number }> {
+  let joined: { word: string; at: number } | null = null;
+  let joiner = "";
+  for (const { segment, index, isWordLike } of segmenter.segment(plain)) {
+    if (isWordLike) {
+      const isCode = /\p{Nd}/u.test(segment) || (joined !== null && /\p{Nd}/u.test(joined.word));
+      if (joined !== null && joiner !== "" && joined.at + joined.word.length + joiner.length === index && isCode) {
+        joined.word += joiner + segment;
+      } else {
+        if (joined !== null) yield joined;
+        joined = { word: segment, at: index };
+      }
+      joiner = "";
+    } else if (joined !== null && joiner === "" && JOINER.test(segment)) joiner = segment;
+    else joiner = " ".repeat(9);
+  }
+  if (joined !== null) yield joined;
+}

@@ -1,0 +1,101 @@
+// Looks for relations of completed memories in the background. The row of a job is the only note of it: a job whose
+// process was killed is claimed again when its lease has run out, or when its node starts.
+
+import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { Log } from "../kit/log.ts";
+import type { RelationJob, RelationStore } from "../ports/relation-store.ts";
+import { type FinderDependencies, findRelations } from "./finder.ts";
+
+/** Number of jobs that are claimed at once. */
+const CLAIM_JOBS = 16;
+const LEASE_MS = 60_000;
+/** Longest sleep between two attempts to claim jobs. */
+const IDLE_MS = 30_000;
+/** Pause after a job of the backlog, in milliseconds, so that old stores are worked off beside everything else. */
+const BACKLOG_PAUSE_MS = 50;
+/** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After this many attempts, the memory has no relations. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 5 * 60_000;
+const ATTEMPTS_MAX = 12;
+
+/** What the worker needs. */
+export interface RelationWorkerDependencies extends FinderDependencies {
+  readonly relations: RelationStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether the disk has space for new data. Without it, jobs wait. */
+  readonly hasSpace: () => boolean;
+  /** Whether memories wait to be indexed. Then the backlog waits. */
+  readonly isIngesting: () => Eventually<boolean>;
+  /** Longest sleep in milliseconds, if other processes add jobs. */
+  readonly claimEveryMs?: number | undefined;
+}
+
+/** Finds relations until it is stopped. */
+export class RelationWorker {
+  readonly #stop = new AbortController();
+  #wake = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(private readonly uses: RelationWorkerDependencies) {}
+
+  /** Starts the loop. */
+  start(): void {
+    this.#running ??= this.#loop();
+  }
+
+  /** Looks for jobs now. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  /** Stops. Resolves when the running job has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.wake();
+    await this.#running;
+  }
+
+  async #loop(): Promise<void> {
+    const { clock, log, relations, claimEveryMs = IDLE_MS } = this.uses;
+    let isStarted = false;
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
+      try {
+        if (!isStarted) await relations.voidLeases();
+        isStarted = true;
+        if (!(await this.#work())) await clock.sleep(claimEveryMs, this.#wake.signal);
+      } catch (err) {
+        log.warn({ err }, "relations could not be looked for; trying again");
+        await clock.sleep(RETRY_FIRST_MS, this.#stop.signal);
+      }
+    }
+  }
+
+  /** Claims jobs and works them off. Returns whether there were any. */
+  async #work(): Promise<boolean> {
+    const { relations, clock, hasSpace, isIngesting } = this.uses;
+    if (!hasSpace()) return false;
+    const skipsBacklog = await isIngesting();
+    const jobs = await relations.claim({ limit: CLAIM_JOBS, leaseMs: LEASE_MS, skipsBacklog });
+    for (const job of jobs) {
+      if (this.#stop.signal.aborted) await relations.retryLater(job, 0);
+      else await this.#find(job);
+      if (job.isBacklog) await clock.sleep(BACKLOG_PAUSE_MS, this.#wake.signal);
+    }
+    return jobs.length > 0;
+  }
+
+  async #find(job: RelationJob): Promise<void> {
+    const { relations, log } = this.uses;
+    try {
+      await relations.finish(job, await findRelations(this.uses, job));
+    } catch (err) {
+      const { memory, attempt } = job;
+      log.warn({ memory: memory.id, attempt, err }, "relations of a memory could not be found");
+      if (attempt >= ATTEMPTS_MAX) await relations.finish(job, []);
+      else await relations.retryLater(job, Math.min(RETRY_FIRST_MS * 2 ** (attempt - 1), RETRY_MAX_MS));
+    }
+  }
+}
