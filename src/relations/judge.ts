@@ -45,7 +45,7 @@ export const judgeByRules: Judge = (older, newer) => {
   if (aligned.changes.length === 0) {
     return aligned.shared >= 2 && !after.hasChange ? { kind: "duplicates", confidence: 0.9 } : null;
   }
-  if (supersedes(after, aligned)) return { kind: "supersedes", confidence: after.hasChange ? 0.9 : 0.85 };
+  if (supersedes(before, after, aligned)) return { kind: "supersedes", confidence: after.hasChange ? 0.9 : 0.85 };
   return after.hasChange && tellsOfChange(before, after, aligned) ? { kind: "supersedes", confidence: 0.8 } : null;
 };
 
@@ -64,6 +64,11 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   const isSameSubject = newer.has(before.words[0]?.stem ?? "") || older.has(after.words[0]?.stem ?? "");
   const places = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
   if (places.some((place) => areApart(place.older, place.newer)) || areNamedApart(gone, come)) return false;
+  // "the small box … 12" and "the large box … 18"
+  const isTellingApart = (place: Change) => place.sharedAfter > 0 && !isValue(place);
+  if ((isReplaced || !after.isUnspaced) && places.some(isTellingApart)) return false;
+  if (isOtherAttribute(gone, come)) return false;
+  if (come.length === 0 && !after.isEnd) return false; // what was planned has happened
   if (!isSameSubject || !hasKind(shared, "word")) return false;
   const share = shared.length / Math.min(older.size, newer.size);
   if (shared.length === 1) return isReplaced && share >= SHARE_MIN && before.words.length <= 3;
@@ -74,10 +79,12 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
 function areNamedApart(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
   const both = (kind: WordKind) => hasKind(gone, kind) && hasKind(come, kind);
   if (both("mark")) return true;
-  if (both("time")) return both("name");
-  const [before, after] = [gone, come].map((words) => words.filter(isFigure).length);
+  const [before, after] = [gone, come].map((words) => words.filter(isFigure));
   if (before === undefined || after === undefined) return false;
-  return (both("name") && before > 0 && after > 0) || (before > 1 && after > 1);
+  const haveFigures = before.length > 0 && after.length > 0;
+  // of dates and times, the figures are days and hours; otherwise it is an amount of a month
+  if (both("time")) return both("name") || (haveFigures && ![...before, ...after].every(isDayOrHour));
+  return (both("name") && haveFigures) || (before.length > 1 && after.length > 1);
 }
 
 /** Whether two sentences differ at one place in a value and in what has it: "printer kiwi44" and "scanner mango81". */
@@ -85,6 +92,10 @@ function areApart(gone: readonly StatementWord[], come: readonly StatementWord[]
   const bothName = [gone, come].every((words) => hasKind(words, "word"));
   const haveValues = [gone, come].every((words) => words.some(({ kind }) => kind !== "word"));
   return (bothName && haveValues) || areNamedApart(gone, come);
+}
+
+function isDayOrHour({ word }: StatementWord): boolean {
+  return /^(?:[0-2]?\d|3[01])(?:[.:h]\d{0,2})?$/.test(word);
 }
 
 function isFigure({ kind }: StatementWord): boolean {
@@ -112,23 +123,45 @@ interface Alignment {
   readonly changes: readonly Change[];
 }
 
-function supersedes(after: Statement, { shared, changes, isExact }: Alignment): boolean {
+function supersedes(before: Statement, after: Statement, { shared, changes, isExact }: Alignment): boolean {
   const replaced = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
   const [first] = replaced;
   // another subject: the sentences differ before anything that they share, or in what tells two things apart
   if (first === undefined || first.sharedBefore === 0) return false;
   if (replaced.length > 1 || areApart(first.older, first.newer)) return false;
+  // "the maths exam" and "the physics exam"; in languages with the verb at the end, it follows the value
+  if (!after.isUnspaced && first.sharedAfter > 0 && !isValue(first)) return false;
   if (Math.max(first.older.length, first.newer.length) > VALUE_WORDS_MAX) return false;
   const isSameKind = kindsOf(first.older).some((kind) => kindsOf(first.newer).includes(kind));
-  if (!isSameKind) return false;
+  if (!isSameKind || isOtherAttribute(first.older, first.newer)) return false;
   const added = changes.filter((change) => change !== first).flatMap(({ older, newer }) => [...older, ...newer]);
-  if (after.hasChange) return (shared >= 2 || isValue(first)) && added.every(({ kind }) => kind === "word");
+  if (after.hasChange) {
+    const isShort = before.words.length === 2 && isExact && !isNamed(before.words[0]);
+    return (shared >= 2 || isValue(first) || isShort) && added.every(({ kind }) => kind === "word" || kind === "time");
+  }
   const isNumber = [first.older, first.newer].every((words) =>
     ["number", "code", "time"].some((kind) => hasKind(words, kind as WordKind)),
   );
   return (
-    !after.isPast && isExact && first.sharedBefore >= 2 && first.sharedAfter <= 1 && added.length === 0 && isNumber
+    !hasKind(first.older, "word") &&
+    !after.isPast &&
+    !before.isIndefinite &&
+    isExact &&
+    first.sharedBefore >= 2 &&
+    first.sharedAfter <= 1 &&
+    added.length === 0 &&
+    isNumber
   );
+}
+
+/** Whether one sentence names a figure or a time where the other one names neither. */
+function isOtherAttribute(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
+  const hasAmount = (words: readonly StatementWord[]) => words.some((word) => isFigure(word) || word.kind === "time");
+  return hasAmount(gone) !== hasAmount(come);
+}
+
+function isNamed(word: StatementWord | undefined): boolean {
+  return word?.kind === "name" || word?.kind === "mark";
 }
 
 /** Whether both sides are a number, a time or a name. */
@@ -141,16 +174,24 @@ function kindsOf(words: readonly StatementWord[]) {
   return words.map(({ kind }) => kind);
 }
 
+/** Whether two words are forms of one, but not of a man and a woman: "hermano" and "hermana". */
+function isSame(left: StatementWord | undefined, right: StatementWord | undefined): boolean {
+  if (left === undefined || right === undefined || left.stem !== right.stem) return false;
+  if (left.word === right.word) return true;
+  const isPair = (one: string, other: string) =>
+    one === `${other}o` || (one.endsWith("o") && other === `${one.slice(0, -1)}a`);
+  return !isPair(left.word, right.word) && !isPair(right.word, left.word);
+}
+
 /** The longest common subsequence of the words, and the places between. */
 function align(older: readonly StatementWord[], newer: readonly StatementWord[]): Alignment {
   const [rows, columns] = [older.length + 1, newer.length + 1];
   const lengths = new Uint16Array(rows * columns);
   for (let row = older.length - 1; row >= 0; row--) {
     for (let column = newer.length - 1; column >= 0; column--) {
-      lengths[row * columns + column] =
-        older[row]?.stem === newer[column]?.stem
-          ? (lengths[(row + 1) * columns + column + 1] ?? 0) + 1
-          : Math.max(lengths[(row + 1) * columns + column] ?? 0, lengths[row * columns + column + 1] ?? 0);
+      lengths[row * columns + column] = isSame(older[row], newer[column])
+        ? (lengths[(row + 1) * columns + column + 1] ?? 0) + 1
+        : Math.max(lengths[(row + 1) * columns + column] ?? 0, lengths[row * columns + column + 1] ?? 0);
     }
   }
   const total = lengths[0] ?? 0;
@@ -165,7 +206,7 @@ function align(older: readonly StatementWord[], newer: readonly StatementWord[])
   };
   while (row < older.length || column < newer.length) {
     const [left, right] = [older[row], newer[column]];
-    if (left !== undefined && right !== undefined && left.stem === right.stem) {
+    if (left !== undefined && right !== undefined && isSame(left, right)) {
       close();
       isExact &&= left.word === right.word;
       passed += 1;

@@ -27,12 +27,18 @@ export interface Statement {
   readonly words: readonly StatementWord[];
   /** Whether a word says that something has changed, such as "moved" and "no longer". */
   readonly hasChange: boolean;
+  /** Whether it says that something has ended, such as "no longer". */
+  readonly isEnd: boolean;
   /** Whether it names a day from today, such as "yesterday". */
   readonly namesDay: boolean;
   /** Whether it is about one occasion, such as "this Monday". */
   readonly isOccasion: boolean;
   /** Whether it tells of the past. */
   readonly isPast: boolean;
+  /** Whether it speaks of one of several, such as "a meeting". */
+  readonly isIndefinite: boolean;
+  /** Whether it is in a language whose verb stands at the end, or that writes no spaces. */
+  readonly isUnspaced: boolean;
   /** Whether it asks something. */
   readonly isQuestion: boolean;
 }
@@ -41,6 +47,24 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 /** Characters that join the parts of a number, a time or a code. */
 const JOINER = /^[-–.,:/@_+#°]$/u;
 const MOMENTS: ReadonlySet<string> = new Set(["day-2", "day-1", "day+0", "day+1", "day+2"]);
+/** Stop words that tell two things apart. */
+const CONTRASTS: ReadonlySet<string> = new Set(
+  "big small large little front back left right upper lower other".split(" "),
+);
+/** Indefinite articles. */
+const INDEFINITE: Readonly<Record<string, RegExp>> = {
+  en: /\ban? (?!day|week|month|year|hour)/u,
+  de: /\beine?[mnrs]?\b/u,
+  es: /\bun[ao]?\b/u,
+  it: /\bun[ao]?\b/u,
+  fr: /\bune?\b/u,
+  pt: /\buma?\b/u,
+  nl: /\been\b/u,
+};
+const NEVER = /(?!)/;
+/** "No longer", in languages with words for time. */
+const END =
+  /\bno longer\b|\bany ?more\b|\bnicht mehr\b|\bkeine?[nrms]? \S+ mehr\b|\bn(?:e |['’])\S+ plus\b|\bya no\b|\bnon .{1,20} più\b|\bnão .{1,20} mais\b|\bjá não\b|\bniet meer\b|\bgeen \S+ meer\b|больше не|もう.*(?:ない|ません)|不再|더 이상/u;
 /** "This", as in "this Monday", in languages with words for time. */
 const OCCASION =
   /(?<!\p{L})(?:this|diese[nrsm]?|est[ae]|cet?|cette|quest[oa]|deze|эт(?:от|у|и|о)|इस)(?!\p{L})|今週|今回|这个?(?:星期|周)|这次|이번/u;
@@ -61,23 +85,34 @@ export function statementOf(text: string, language: string): Statement {
   const stopWords = stopWordsOf(language);
   const names = CAPITALISED_NOUNS.test(language) ? new Set<string>() : namesIn(text);
   const words: StatementWord[] = [];
+  let end = 0; // of the last word
   for (const { word: written, at } of wordsOf(plain)) {
-    const word = written.replace(/['’]s$/, ""); // a possessive
-    const meanings = new Set(meaningsAt(at).flatMap((lexeme) => [...lexeme.meanings]));
+    const word = bare(written);
+    const meanings = new Set(meaningsAt(at + written.indexOf(word)).flatMap((lexeme) => [...lexeme.meanings]));
     const kind = kindOf(word, text, meanings, names);
     if (
       kind === "word" &&
-      (stopWords.has(word) || PARTICLE.test(word) || [...meanings].some((name) => SKIPPED.has(name)))
+      ((stopWords.has(word) && !CONTRASTS.has(word)) ||
+        PARTICLE.test(word) ||
+        [...meanings].some((name) => SKIPPED.has(name)))
     )
       continue;
-    words.push({ word, stem: stemOf(word), kind });
+    const last = words.at(-1);
+    const isSameFigure = kind === "number" && last?.kind === "number" && /^\s$/u.test(plain.slice(end, at));
+    end = at + written.length;
+    // a telephone number in groups
+    if (isSameFigure) words[words.length - 1] = { word: last.word + word, stem: last.stem + word, kind };
+    else words.push({ word, stem: stemOf(word), kind });
   }
   return {
     words,
     hasChange: means("change"),
+    isEnd: END.test(plain),
     namesDay: [...MOMENTS].some(means),
     isOccasion: OCCASION.test(plain),
     isPast: means("past"),
+    isIndefinite: (INDEFINITE[language.split("-", 1)[0] ?? ""] ?? NEVER).test(plain),
+    isUnspaced: /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u.test(plain),
     isQuestion: /[?？؟]\s*$/u.test(plain),
   };
 }
@@ -89,6 +124,11 @@ function kindOf(word: string, text: string, meanings: ReadonlySet<string>, names
   if ([...meanings].some((name) => /^(?:weekday|month)\d/.test(name))) return "time";
   if (isMark(word, text)) return "mark";
   return names.has(word) ? "name" : "word";
+}
+
+/** A word without a possessive ending, and without an article before an apostrophe. */
+function bare(word: string): string {
+  return word.replace(/['’]s$/, "").replace(/^(?:qu|[cdjlmnst])['’](?=\p{L})/u, "");
 }
 
 const UNSPACED = "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}";
@@ -104,7 +144,7 @@ function isMark(word: string, text: string): boolean {
 function namesIn(text: string): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [, word] of text.matchAll(/(?<=[\p{L}\p{N},;'’)”"]\s+["“„«(]?)(\p{Lu}[\p{L}\p{M}'’-]+)/gu)) {
-    if (word !== undefined) for (const { word: each } of wordsOf(fold(word))) names.add(each);
+    if (word !== undefined) for (const { word: each } of wordsOf(fold(word))) names.add(bare(each));
   }
   return names;
 }

@@ -66,6 +66,7 @@ describe("200", () => {
           occurred_at: null,
           agentId: null,
           sessionId: null,
+          superseded_by: null,
         },
         _chunk: { ordinal: 0, start: 0, end: 45 },
       },
