@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { run } from "./cli/run.ts";
 
-process.exit(
-  await run(process.argv.slice(2), { shippedModelsDirectory: () => resolve(import.meta.dir, "../data/models") }),
+// no await at the top level, with which Bun cannot compile a bundle to bytecode (test/support/program.ts)
+void run(process.argv.slice(2), { shippedModelsDirectory: () => resolve(import.meta.dir, "../data/models") }).then(
+  (exitCode) => process.exit(exitCode),
 );

@@ -7,6 +7,7 @@ import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { nativeCacheDirectory } from "../src/adapters/native/library.ts";
 import { POSTGRES_MISSING, postgresServer } from "./support/postgres.ts";
+import { bundleProgram } from "./support/program.ts";
 import { TEST_TIMEOUT_MS } from "./support/until.ts";
 
 interface Tally {
@@ -66,6 +67,8 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const extent = process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
   const report = join(folder, "junit.xml");
   try {
+    // it takes as long as a few starts save
+    const program = patterns.length === 1 ? {} : { MNEME_TEST_PROGRAM: await bundleProgram(join(folder, "program")) };
     const child = Bun.spawn(
       [
         ...[process.execPath, "test", `--parallel=${workers()}`, `--timings=${DURATIONS}`],
@@ -75,7 +78,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
       {
         cwd: ROOT,
         // One lane per server: each takes half a second of processor time to load its models.
-        env: { MNEME_TEST_LANES: "1", ...process.env, ...extent, ...postgres, TMPDIR: folder },
+        env: { MNEME_TEST_LANES: "1", ...process.env, ...extent, ...postgres, ...program, TMPDIR: folder },
         ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
       },
     );

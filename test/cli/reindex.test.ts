@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { commandsTo } from "../../src/compose/control-socket.ts";
 import { expectWhole, storeBatch } from "../crash/notes.ts";
 import { runMneme } from "../support/command.ts";
+import { PROGRAM } from "../support/program.ts";
 import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -24,10 +25,11 @@ test("rebuilds through a server and without one, and refuses what it cannot do",
   for (const [at, id] of (await storeBatch(server, numbers)).entries()) ids.set(numbers[at] ?? -1, id);
   await expectWhole(server, ids);
 
-  const beside = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../../src/main.ts"), "reindex", "--json", "--data-dir", dataDir],
-    { env: process.env, stdout: "pipe", stderr: "pipe" },
-  );
+  const beside = Bun.spawn([...PROGRAM, "reindex", "--json", "--data-dir", dataDir], {
+    env: process.env,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   while (beside.exitCode === null) {
     await expectWhole(server, ids); // searches go on, and find everything
   }
@@ -46,10 +48,11 @@ test("rebuilds through a server and without one, and refuses what it cannot do",
     return (await (await commandsTo(dataDir)(request)).text()).includes("running already");
   };
   const begin = () =>
-    Bun.spawn(
-      [process.execPath, join(import.meta.dir, "../../src/main.ts"), "reindex", "--rate", "4", "--data-dir", dataDir],
-      { env: process.env, stdout: "ignore", stderr: "ignore" },
-    );
+    Bun.spawn([...PROGRAM, "reindex", "--rate", "4", "--data-dir", dataDir], {
+      env: process.env,
+      stdout: "ignore",
+      stderr: "ignore",
+    });
   let killed = begin();
   await until("the command works", () => {
     if (killed.exitCode !== null) killed = begin(); // refused, because the look at the server was the first

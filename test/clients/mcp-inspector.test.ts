@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspectorCommand, NO_INSPECTOR } from "../support/mcp-inspector.ts";
+import { PROGRAM } from "../support/program.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
-import { ROOT } from "../support/sources.ts";
 
 const inspector = inspectorCommand();
 const TOOLS = [
@@ -59,10 +59,7 @@ describe.skipIf(inspector === null)(`MCP's Inspector${inspector === null ? `, sk
 
   const targets = {
     HTTP: () => [`${server.url}/mcp`, "--header", `Authorization: Bearer ${server.key}`],
-    "stdin and stdout": () => [
-      ...[process.execPath, join(ROOT, "src/main.ts"), "mcp", "--url", server.url],
-      ...["-e", `MNEME_API_KEY=${server.key}`],
-    ],
+    "stdin and stdout": () => [...[...PROGRAM, "mcp", "--url", server.url], ...["-e", `MNEME_API_KEY=${server.key}`]],
   };
 
   test.each(Object.entries(targets))(

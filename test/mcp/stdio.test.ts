@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { messageLines } from "../../src/mcp/message-lines.ts";
 import { CLIENTS, type ClientName, connectStdio, listen, type Peer } from "../support/mcp.ts";
+import { PROGRAM } from "../support/program.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -22,8 +23,8 @@ function environment(more: Readonly<Record<string, string>>): Record<string, str
 /** Starts `mneme mcp` and connects a client to it. */
 async function start(name: ClientName, flags: readonly string[], more: Readonly<Record<string, string>>) {
   let errors = "";
-  const args = [join(ROOT, "src/main.ts"), "mcp", ...flags];
-  const command = { command: process.execPath, args, env: environment(more), cwd: ROOT };
+  const [program, file] = PROGRAM;
+  const command = { command: program, args: [file, "mcp", ...flags], env: environment(more), cwd: ROOT };
   const peer = await connectStdio(name, command, (text) => {
     errors += text;
   });
@@ -32,7 +33,7 @@ async function start(name: ClientName, flags: readonly string[], more: Readonly<
 
 /** Runs `mneme mcp` without a client. */
 async function runAlone(flags: readonly string[], more: Readonly<Record<string, string>>, stdin = "") {
-  const child = Bun.spawn([process.execPath, join(ROOT, "src/main.ts"), "mcp", ...flags], {
+  const child = Bun.spawn([...PROGRAM, "mcp", ...flags], {
     cwd: ROOT,
     env: environment(more),
     stdin: new Blob([stdin]),

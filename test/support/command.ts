@@ -1,7 +1,6 @@
 // Runs the command line as a process, and captures its output and exit code.
 
-import { join } from "node:path";
-import { ROOT } from "./sources.ts";
+import { PROGRAM } from "./program.ts";
 import { WAIT_MS } from "./until.ts";
 
 /** Result of a command. */
@@ -55,7 +54,7 @@ export function spawnMneme(
 }
 
 function commandOf(argv: readonly string[]): string[] {
-  return [process.execPath, join(ROOT, "src/main.ts"), ...argv];
+  return [...PROGRAM, ...argv];
 }
 
 function environmentWith(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {

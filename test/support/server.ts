@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isReady } from "../../bench/command/server.ts";
 import { recordRequests } from "./counted-requests.ts";
+import { PROGRAM } from "./program.ts";
 import { until, WAIT_MS } from "./until.ts";
 
 /** Options of a server. */
@@ -16,7 +17,7 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string | null>>;
   /** Additional flags. */
   readonly flags?: readonly string[];
-  /** The program; default: `bun src/main.ts`. */
+  /** The program; default: `bun src/main.ts`, or the bundle of it that test/run.ts has made. */
   readonly command?: readonly string[];
   /** Working directory; default: the repository's root. */
   readonly workingDirectory?: string;
@@ -66,16 +67,13 @@ const OUTPUT_CHARACTERS_MAX = 200_000;
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
   const startedAt = performance.now();
-  const child = Bun.spawn(
-    [...(options.command ?? [process.execPath, join(ROOT, "src/main.ts")]), "serve", ...(options.flags ?? [])],
-    {
-      cwd: options.workingDirectory ?? ROOT,
-      env: environmentFor(dataDir, options.environment ?? {}),
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    },
-  );
+  const child = Bun.spawn([...(options.command ?? PROGRAM), "serve", ...(options.flags ?? [])], {
+    cwd: options.workingDirectory ?? ROOT,
+    env: environmentFor(dataDir, options.environment ?? {}),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
   const removeOwnFolder = () => {
@@ -139,8 +137,8 @@ function environmentFor(
     TMPDIR: process.env.TMPDIR,
     MNEME_CACHE_DIR: process.env.MNEME_CACHE_DIR,
     MNEME_NATIVE_PATH: process.env.MNEME_NATIVE_PATH,
-    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     MNEME_LANES: process.env.MNEME_TEST_LANES,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     MNEME_PORT: "0",
     MNEME_DATA_DIR: dataDir,
     MNEME_ADMIN_KEY: TEST_KEY,
