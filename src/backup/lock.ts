@@ -5,6 +5,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
+import { isRunning } from "../kit/is-running.ts";
 import type { Target } from "./target.ts";
 
 const LOCKS = "locks/";
@@ -128,15 +129,6 @@ function recordIn(bytes: Uint8Array, place: string): LockRecord {
 
 function damaged(place: string, cause?: unknown): UsageError {
   return new UsageError(`${place} is no lock of a backup: remove it if no backup is being made.`, { cause });
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
-  }
 }
 
 /** Names the set of processes that this one can see: processes of the same set have different numbers. */

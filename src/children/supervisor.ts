@@ -5,6 +5,7 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../domain/json.ts";
+import { isRunning } from "../kit/is-running.ts";
 import type { Log } from "../kit/log.ts";
 import { type Connection, type ConnectionEvents, type Listener, listenOn } from "./connection.ts";
 import { encodeFrame, type Frame, FrameError } from "./frames.ts";
@@ -393,15 +394,6 @@ async function removeLeftFolders(base: string): Promise<void> {
       () => null,
     );
     if (owner === process.getuid?.()) await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // EPERM: it runs under another user
   }
 }
 

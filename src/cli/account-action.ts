@@ -54,8 +54,9 @@ export async function projectNamed(accounts: Accounts, idOrName: string): Promis
 
 type Column = readonly [title: string, cell: (row: JsonRecord) => string];
 
-/** A list of the API as a table; `nothing` if it is empty. */
-export function tableOf(list: object, nothing: string, columns: readonly Column[]): string {
+/** A list of the API as the call asks for it: as JSON, or as a table; `nothing` if it is empty. */
+export function shownList({ flags }: Call, list: object, nothing: string, columns: readonly Column[]): string {
+  if (flags.has("--json")) return json(list);
   const rows = itemsOf(list).map((item) => columns.map(([, cell]) => cell(item)));
   return rows.length === 0 ? nothing : alignRows([columns.map(([title]) => title), ...rows]).join("\n");
 }

@@ -18,8 +18,8 @@ import {
   projectNamed,
   projectOf,
   shown,
+  shownList,
   shownTime,
-  tableOf,
 } from "./account-action.ts";
 import { Client } from "./client.ts";
 import { type CommandStart, directoryConfig, directoryFlags } from "./command-start.ts";
@@ -200,8 +200,7 @@ function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): 
 
 async function listKeys(accounts: Accounts, call: Call): Promise<string> {
   const list = await accounts.listKeys(await projectOf(accounts, call));
-  if (call.flags.has("--json")) return json(list);
-  return tableOf(list, "There are no keys.", [
+  return shownList(call, list, "There are no keys.", [
     ["ID", ({ id }) => shown(id)],
     ["NAME", ({ name }) => shown(name)],
     ["SCOPES", ({ scopes }) => shown(scopes)],
@@ -241,8 +240,7 @@ async function revokeKey(accounts: Accounts, call: Call): Promise<string> {
 
 async function listProjects(accounts: Accounts, call: Call): Promise<string> {
   const list = await accounts.listProjects();
-  if (call.flags.has("--json")) return json(list);
-  return tableOf(list, "There are no projects.", [
+  return shownList(call, list, "There are no projects.", [
     ["ID", ({ id }) => shown(id)],
     ["NAME", ({ name }) => shown(name)],
     ["PLAN", ({ plan }) => shown(plan)],

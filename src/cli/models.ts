@@ -5,7 +5,7 @@ import type { Accounts } from "../compose/local-accounts.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
-import { type Action, type Call, fieldsOf, itemsOf, json, projectNamed, shown, tableOf } from "./account-action.ts";
+import { type Action, type Call, fieldsOf, itemsOf, json, projectNamed, shown, shownList } from "./account-action.ts";
 import { Progress } from "./terminal.ts";
 
 /** Milliseconds between two looks at the changes that are waited for. */
@@ -59,8 +59,7 @@ export const MODEL_ACTIONS: Readonly<Record<string, Action>> = {
 
 async function listModels(accounts: Accounts, call: Call): Promise<string> {
   const list = await accounts.listEmbedders();
-  if (call.flags.has("--json")) return json(list);
-  return tableOf(list, "No embedding models are installed.", [
+  return shownList(call, list, "No embedding models are installed.", [
     ["MODEL", ({ id }) => shown(id)],
     ["DIMENSIONS", ({ dimensions }) => shown(dimensions)],
     ["LANGUAGES", ({ languages }) => shown(languages)],
@@ -156,8 +155,7 @@ async function modelsOf(accounts: Accounts, projects: readonly string[]): Promis
 
 function statusOf(call: Call, models: readonly JsonRecord[]): string {
   const list = { data: models };
-  if (call.flags.has("--json")) return json(list);
-  return tableOf(list, "There are no projects.", [
+  return shownList(call, list, "There are no projects.", [
     ["PROJECT", ({ projectId }) => shown(projectId)],
     ["MODEL", ({ model }) => shown(model)],
     ["KEPT", ({ previous }) => shown(previous)],

@@ -90,6 +90,15 @@ export function faultOfClosedStore(cause: unknown): Fault {
   return new Fault("unavailable", message, { retryAfterSeconds: CLOSED_RETRY_SECONDS, cause });
 }
 
+/** Retry hint in seconds for a full disk: a person has to free space first, which takes a while. */
+const FULL_DISK_RETRY_SECONDS = 60;
+
+/** The fault of a request that stores something while the disk is full. @param advice what the caller can do */
+export function faultOfFullDisk(cause?: unknown, advice = "try again later"): Fault {
+  const message = `The server's disk is full. Nothing of this request was stored; ${advice}.`;
+  return new Fault("overloaded", message, { retryAfterSeconds: FULL_DISK_RETRY_SECONDS, cause });
+}
+
 /** Whether a call failed only because something it needs is down or full. The same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   return error instanceof Fault && OUTAGES.has(error.code);

@@ -1,7 +1,7 @@
 // Errors of store files, with messages that tell the operator what to do. Callers never see these messages, because
 // they contain paths. Mistakes of callers are Faults (domain/fault.ts).
 
-import { Fault, faultOfClosedStore } from "../domain/fault.ts";
+import { type Fault, faultOfClosedStore, faultOfFullDisk } from "../domain/fault.ts";
 
 /**
  * damaged: the content of the file is invalid. lost: the file lacks something that was stored, or it is not the one
@@ -41,15 +41,8 @@ export class StoreError extends Error {
 export function faultOfStore(error: unknown): Fault | null {
   if (!(error instanceof StoreError)) return null;
   if (error.code === "closed") return faultOfClosedStore(error);
-  if (error.code !== "no_space") return null;
-  return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {
-    retryAfterSeconds: FULL_DISK_RETRY_SECONDS,
-    cause: error,
-  });
+  return error.code === "no_space" ? faultOfFullDisk(error) : null;
 }
-
-/** Retry hint for callers: a person has to free disk space first, which takes a while. */
-export const FULL_DISK_RETRY_SECONDS = 60;
 
 /** The codes whose message depends on nothing but the path. */
 export type StoreFileCode = Exclude<StoreErrorCode, "lost" | "newer_version" | "other_model">;

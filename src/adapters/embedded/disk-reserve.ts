@@ -3,11 +3,11 @@
 
 import { closeSync, existsSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { Fault } from "../../domain/fault.ts";
+import { type Fault, faultOfFullDisk } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { DiskSpace } from "../../ports/disk-space.ts";
-import { FULL_DISK_RETRY_SECONDS, faultOfStore, storeError } from "../../stores/store-error.ts";
+import { faultOfStore, storeError } from "../../stores/store-error.ts";
 
 const MiB = 1024 * 1024;
 /** Size of the reserve in bytes: the logs of more than a hundred deletions, until SQLite merges its log. */
@@ -40,11 +40,7 @@ export class DiskReserve implements DiskSpace {
 
   /** The Fault for requests that store something while the disk is full. */
   get fault(): Fault {
-    return new Fault(
-      "overloaded",
-      "The server's disk is full. Nothing of this request was stored; reading, searching and deleting still work.",
-      { retryAfterSeconds: FULL_DISK_RETRY_SECONDS },
-    );
+    return faultOfFullDisk(undefined, "reading, searching and deleting still work");
   }
 
   /** Gives up the reserve if `error` is a store's error about a full disk. Returns whether that made room. */

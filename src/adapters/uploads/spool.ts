@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { Fault, invariant } from "../../domain/fault.ts";
+import { faultOfFullDisk, invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { Log } from "../../kit/log.ts";
@@ -15,9 +15,6 @@ import type { IncomingFile, TextFile, UploadFiles } from "../../ports/upload-fil
 
 /** Size of the pieces in which a text is read. */
 const READ_BYTES = 1024 * 1024;
-
-/** Retry hint for callers: a person has to free disk space first, which takes a while. */
-const FULL_DISK_RETRY_SECONDS = 60;
 
 /**
  * Opens or creates the folder, and removes incoming files of earlier runs. The caller must hold the lock of the data
@@ -210,9 +207,5 @@ async function withDiskFault<T>(work: Promise<T>): Promise<T> {
 // A full disk is temporary, so the caller gets a Fault. Other errors are internal.
 function diskFaultOf(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
-  return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {
-    retryAfterSeconds: FULL_DISK_RETRY_SECONDS,
-    cause: error,
-  });
+  return code === "ENOSPC" || code === "EDQUOT" ? faultOfFullDisk(error) : error;
 }

@@ -1,27 +1,18 @@
 // Reads a Word document (DOCX; ECMA-376-1, transitional or strict): its body with notes and comments, without headers
 // and footers. docx-body.ts interprets the elements.
 
-import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { FlowReader, NoteReader, type WordContext } from "./docx-body.ts";
 import { Numbering } from "./docx-numbering.ts";
 import { readStyles } from "./docx-styles.ts";
-import { OfficePackage, targetsOf } from "./package.ts";
+import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/**
- * Reads a DOCX file. Time and memory are linear in its text, up to the limits. Never rejects because of the content.
- */
-export async function readDocx(
-  bytes: Uint8Array,
-  limits: ReadingLimits = READING_LIMITS,
-): Promise<ReadDocument | ReadFailure> {
-  return outcomeOf(() => wordText(new OfficePackage(bytes, new Budget(limits))));
-}
+/** Reads a DOCX file, see `officeReader`. */
+export const readDocx = officeReader(wordText);
 
 function wordText(document: OfficePackage): ReadDocument | ReadFailure {
   const part = document.documentPart("word/document.xml");
@@ -53,8 +44,7 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
   if (!body.wasFound) {
     return new ReadFailure("unreadable_document", `The file is damaged: its part ${part} is no Word document.`);
   }
-  const title = document.title();
-  return writer.document(title === null ? null : shortTitle(title));
+  return writer.document(document.title());
 }
 
 /**

@@ -1,7 +1,10 @@
 // Gives access to the parts of an Office document and their relationships (Open Packaging Conventions, ECMA-376-2).
 // zip/archive.ts reads the archive; the readers interpret the parts.
 
-import { type Budget, outcomeOf, refuse } from "../budget.ts";
+import { shortTitle } from "../../domain/title.ts";
+import type { ReadFailure } from "../../ports/document-reader.ts";
+import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
+import type { ReadDocument } from "../document.ts";
 import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
 
@@ -79,8 +82,17 @@ export class OfficePackage {
     // next part fails again.
     outcomeOf(() => readXml({ name: part, pieces: this.#archive.read(part), family: "dc" }, properties, this.budget));
     const title = properties.title.slice(0, TITLE_UNITS_MAX).toWellFormed().replace(/\s+/g, " ").trim();
-    return title === "" || UNTITLED.test(title) ? null : title;
+    return title === "" || UNTITLED.test(title) ? null : shortTitle(title);
   }
+}
+
+/**
+ * Makes a reader of one kind of Office document. Its time and memory are linear in the text, or in the number of filled
+ * cells, up to the limits. It never rejects because of the content.
+ */
+export function officeReader(textOf: (document: OfficePackage) => ReadDocument | ReadFailure) {
+  return async (bytes: Uint8Array, limits = READING_LIMITS): Promise<ReadDocument | ReadFailure> =>
+    outcomeOf(() => textOf(new OfficePackage(bytes, new Budget(limits))));
 }
 
 /** Number of UTF-16 code units that are kept of a title. */

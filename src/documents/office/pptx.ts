@@ -1,26 +1,18 @@
 // Reads a presentation (PPTX; ECMA-376-1, 19, transitional or strict): its slides in order, each with title, speaker
 // notes and comments. pptx-slide.ts reads a slide.
 
-import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
+import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
 import { diagramBlocks } from "./diagram.ts";
-import { OfficePackage, targetsOf } from "./package.ts";
+import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readAuthors, readComments } from "./pptx-comments.ts";
 import { SlideReader } from "./pptx-slide.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/**
- * Reads a PPTX file. Time and memory are linear in its text, up to the limits. Never rejects because of the content.
- */
-export async function readPptx(
-  bytes: Uint8Array,
-  limits: ReadingLimits = READING_LIMITS,
-): Promise<ReadDocument | ReadFailure> {
-  return outcomeOf(() => presentationText(new OfficePackage(bytes, new Budget(limits))));
-}
+/** Reads a PPTX file, see `officeReader`. */
+export const readPptx = officeReader(presentationText);
 
 function presentationText(document: OfficePackage): ReadDocument | ReadFailure {
   const part = document.documentPart("ppt/presentation.xml");
@@ -39,8 +31,7 @@ function presentationText(document: OfficePackage): ReadDocument | ReadFailure {
     if (slide === undefined || !document.has(slide)) refuse(`The file is damaged: its slide ${at + 1} is missing.`);
     writeSlide(document, { number: at + 1, part: slide, authors }, writer);
   }
-  const title = document.title();
-  return writer.document(title === null ? null : shortTitle(title));
+  return writer.document(document.title());
 }
 
 interface Slide {

@@ -1,28 +1,19 @@
 // Reads a workbook (XLSX; ECMA-376-1, 18, transitional or strict): its sheets in order, each row as a line with column
 // names. xlsx-sheet.ts reads cells; xlsx-rows.ts writes the lines.
 
-import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
+import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
-import { OfficePackage, targetsOf } from "./package.ts";
+import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
 import { linesOfSheet } from "./xlsx-rows.ts";
 import { type CellRange, rangeAt, type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
 import { readCellStyles } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/**
- * Reads an XLSX file. Takes time and memory that are linear in the number of its filled cells, up to the limits. Never
- * rejects because of the content.
- */
-export async function readXlsx(
-  bytes: Uint8Array,
-  limits: ReadingLimits = READING_LIMITS,
-): Promise<ReadDocument | ReadFailure> {
-  return outcomeOf(() => workbookText(new OfficePackage(bytes, new Budget(limits))));
-}
+/** Reads an XLSX file, see `officeReader`. */
+export const readXlsx = officeReader(workbookText);
 
 function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
   const part = document.documentPart("xl/workbook.xml");
@@ -49,8 +40,7 @@ function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
     if (target === undefined || !document.has(target)) refuse(`The file is damaged: its sheet "${name}" is missing.`);
     writeSheet(document, { name, isHidden, part: target, people }, context, writer);
   }
-  const title = document.title();
-  return writer.document(title === null ? null : shortTitle(title));
+  return writer.document(document.title());
 }
 
 interface Sheet {

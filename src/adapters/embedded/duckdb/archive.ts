@@ -5,7 +5,7 @@ import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { piecesOf } from "../../../kit/text-pieces.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
-import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
+import { DuckDatabase, type DuckDatabaseOptions, type Writer } from "./database.ts";
 import { clusters, toCondition } from "./key-conditions.ts";
 import {
   freeBlocks,
@@ -64,12 +64,8 @@ export class Archive implements TextArchive {
     if (memories.length === 0) return;
     const keys = memories.map((memory) => memory.memoryKey);
     this.#noteWrite(keys);
-    const where = clusters(keys).map(toCondition);
     await this.database.write(async (writer) => {
-      for (const condition of where) {
-        await writer.run(`DELETE FROM texts WHERE ${condition}`);
-        await writer.run(`DELETE FROM chunks WHERE ${condition}`);
-      }
+      await removeRows(writer, keys);
       await writer.append("texts", textRows(memories));
       await writer.append("chunks", chunkRows(memories));
     });
@@ -83,12 +79,8 @@ export class Archive implements TextArchive {
     if (memoryKeys.length === 0) return;
     this.#removals += 1;
     this.#noteWrite(memoryKeys);
-    const where = clusters(memoryKeys).map(toCondition);
     await this.database.write(async (writer) => {
-      for (const condition of where) {
-        await writer.run(`DELETE FROM texts WHERE ${condition}`);
-        await writer.run(`DELETE FROM chunks WHERE ${condition}`);
-      }
+      await removeRows(writer, memoryKeys);
       await writer.run(NOTE_REMOVAL);
     });
   }
@@ -229,6 +221,13 @@ export class Archive implements TextArchive {
   /** Waits for running calls and closes the file. All later calls fail. */
   close(): Promise<void> {
     return this.database.close();
+  }
+}
+
+async function removeRows(writer: Writer, keys: readonly MemoryKey[]): Promise<void> {
+  for (const condition of clusters(keys).map(toCondition)) {
+    await writer.run(`DELETE FROM texts WHERE ${condition}`);
+    await writer.run(`DELETE FROM chunks WHERE ${condition}`);
   }
 }
 
