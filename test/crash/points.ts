@@ -1,5 +1,8 @@
 // All named crash points. A point is an operation on a file: what a killed process leaves behind is decided by the
 // operations that it completed, so no other moment gives another state. points.test.ts kills a server at each of them.
+//
+// A sync changes nothing of what a killed process leaves. So there is one point around each: after it, or before the
+// next operation and `following` the sync. Either is reached only if the file is synced at all.
 
 import type { Matching, Operation } from "./faults/faults.ts";
 
@@ -77,20 +80,21 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("the log of the vectors is written under its temporary name", "first start", "before", on("rename", VECTORS)),
   point("the list of vector sets is written under its temporary name", "first start", "before", on("rename", SETS)),
 
-  point("a request is in the log of the rows, not synced", "writes", "before", on("sync", ROWS_LOG), 20),
   point("a request is durable, not answered", "writes", "after", on("sync", ROWS_LOG), 40),
   point("in the middle of the frames of a commit", "writes", "before", on("write", ROWS_LOG), 301),
 
-  point("an upload is received, not synced", "upload", "before", on("sync", INCOMING)),
-  point("an upload is synced, not under its name", "upload", "before", on("rename", "uploads/*")),
+  following(
+    on("sync", INCOMING),
+    point("an upload is synced, not under its name", "upload", "before", on("rename", "uploads/*")),
+  ),
   point("an upload has its name, its row is missing", "upload", "after", on("rename", "uploads/*")),
   point("an upload is published, its file not removed", "upload", "before", on("unlink", "uploads/*")),
 
-  point("a long text is received, not synced", "long text", "before", on("sync", INCOMING)),
-  point("a long text is synced, not under its name", "long text", "before", on("rename", "uploads/*")),
-  point("a long text has its name, which is not synced", "long text", "before", on("sync", "uploads")),
+  following(
+    on("sync", INCOMING),
+    point("a long text is synced, not under its name", "long text", "before", on("rename", "uploads/*")),
+  ),
   point("a long text has its name, its row is missing", "long text", "after", on("sync", "uploads")),
-  following(LONG_TEXT_KEPT, point("the row of a long text is in the log", "long text", "before", on("sync", ROWS_LOG))),
   following(LONG_TEXT_KEPT, point("the row of a long text is durable", "long text", "after", on("sync", ROWS_LOG))),
   following(
     POSTINGS_SYNCED,
@@ -99,10 +103,8 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("a long text is published, its file not removed", "long text", "before", on("unlink", "uploads/*")),
 
   point("publish: before the texts are in the log", "writes", "before", on("write", TEXTS_LOG), 2),
-  point("publish: the texts are in the log, not synced", "writes", "before", on("sync", TEXTS_LOG), 2),
   point("publish: the texts are durable", "writes", "after", on("sync", TEXTS_LOG), 2),
   point("publish: before the vectors are appended", "writes", "before", on("write", VECTORS), 1),
-  point("publish: the vectors are appended, not synced", "writes", "before", on("sync", VECTORS), 1),
   point("publish: the vectors are durable, the postings missing", "writes", "after", on("sync", VECTORS), 1),
   point("publish: a segment of postings is begun", "writes", "after", on("create", POSTINGS), 1),
   point("publish: a segment of postings is written, not synced", "writes", "before", on("sync", POSTINGS), 1),
@@ -121,19 +123,11 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   ),
   following(
     POSTINGS_SYNCED,
-    point("publish: the completed rows are written, not synced", "one memory", "before", on("sync", ROWS_LOG)),
-  ),
-  following(
-    POSTINGS_SYNCED,
     point("publish: the completed rows are durable", "one memory", "after", on("sync", ROWS_LOG)),
   ),
 
   point("parts: before the vectors are appended", "large memory", "before", on("write", VECTORS)),
   point("parts: the vectors are durable, all postings are missing", "large memory", "after", on("sync", VECTORS)),
-  following(
-    on("sync", VECTORS),
-    point("parts: before the first part of the postings", "large memory", "before", on("create", POSTINGS)),
-  ),
   following(
     on("sync", VECTORS),
     point("parts: before the second part of the postings", "large memory", "before", on("create", POSTINGS), 1),
@@ -164,7 +158,6 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   following(POSTINGS_SYNCED, point("retract: done, not noted in the rows", "sweep", "before", on("write", ROWS_LOG))),
 
   point("purge: the row is hidden, the text remains", "purge", "before", on("write", TEXTS_LOG)),
-  point("purge: the text is gone from the log, not synced", "purge", "before", on("sync", TEXTS_LOG)),
   following(
     on("sync", TEXTS_LOG),
     point("purge: the text is gone, the row remains", "purge", "before", on("write", ROWS_LOG)),
@@ -174,18 +167,20 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("compact: the new log is written, not renamed", "compaction", "before", on("rename", VECTORS)),
   point("compact: the new log has its name", "compaction", "after", on("rename", VECTORS)),
 
-  point("checkpoint: the sums of the rows are written, not synced", "stop", "before", on("sync", SUMS)),
-  point("checkpoint: the sums of the rows are durable", "stop", "after", on("sync", SUMS)),
-  point("checkpoint: before the rows are written to their file", "stop", "before", on("write", ROWS)),
+  following(
+    on("sync", SUMS),
+    point("checkpoint: the sums of the rows are durable, the rows not written", "stop", "before", on("write", ROWS)),
+  ),
   point("checkpoint: in the middle of the rows", "stop", "before", on("write", ROWS), 5),
-  point("checkpoint: the rows are written, not synced", "stop", "before", on("sync", ROWS)),
-  point("checkpoint: the rows are synced, their log remains", "stop", "before", on("truncate", ROWS_LOG)),
+  following(
+    on("sync", ROWS),
+    point("checkpoint: the rows are synced, their log remains", "stop", "before", on("truncate", ROWS_LOG)),
+  ),
   point("checkpoint: the rows are synced, their log is empty", "stop", "after", on("truncate", ROWS_LOG)),
   point("checkpoint: before the texts are written to their file", "stop", "before", on("write", TEXTS)),
   point("checkpoint: in the middle of the texts", "stop", "after", on("write", TEXTS)),
   point("checkpoint: the texts are written, not synced", "stop", "before", on("sync", TEXTS)),
-  point("checkpoint: the texts are synced", "stop", "after", on("sync", TEXTS), 1),
-  point("checkpoint: the texts are done, their log remains", "stop", "before", on("unlink", TEXTS_LOG)),
+  point("checkpoint: the texts are synced, their log remains", "stop", "after", on("sync", TEXTS), 1),
 
   point("model change: before the new set is listed", "model change", "before", on("rename", SETS)),
   point("model change: the new set is listed, empty", "model change", "after", on("rename", SETS)),
@@ -216,7 +211,6 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   point("forget: before the memory is deleted", "forget", "before", on("write", ROWS_LOG)),
   point("forget: the memory is deleted, the indexes have it", "forget", "before", on("write", VECTORS)),
   point("forget: the indexes are changed, the text remains", "forget", "before", on("write", TEXTS_LOG)),
-  point("forget: the text is gone from the log, not synced", "forget", "before", on("sync", TEXTS_LOG)),
   following(
     on("sync", TEXTS_LOG),
     point("forget: the text is gone, the row remains", "forget", "before", on("write", ROWS_LOG)),
@@ -231,7 +225,6 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
   ),
 
   point("reindex: before the new vectors are appended", "reindex", "before", on("write", VECTORS)),
-  point("reindex: the new vectors are appended, not synced", "reindex", "before", on("sync", VECTORS)),
   point("reindex: the vectors are new, the postings old", "reindex", "after", on("sync", VECTORS)),
   following(
     POSTINGS_SYNCED,
@@ -253,13 +246,17 @@ export const BACKUP_POINTS: readonly BackupPoint[] = [
   ),
   leaving([], point("the folder of the packs is durable, empty", "first backup", "after", on("sync", "target"), 2)),
   ...[
-    point<BackupWork>("the first pack is written, not synced", "backup", "before", on("sync", PACKS)),
-    point<BackupWork>("the first pack is synced, without its name", "backup", "before", on("rename", PACKS)),
+    following(
+      on("sync", PACKS),
+      point<BackupWork>("the first pack is synced, without its name", "backup", "before", on("rename", PACKS)),
+    ),
     point<BackupWork>("the first pack has its name, the second is missing", "backup", "after", on("rename", PACKS)),
     point<BackupWork>("the last pack is synced, without its name", "backup", "before", on("rename", PACKS), 1),
     point<BackupWork>("all packs have names, the manifest is missing", "backup", "after", on("rename", PACKS), 1),
-    point<BackupWork>("the manifest is written, not synced", "backup", "before", on("sync", MANIFESTS)),
-    point<BackupWork>("the manifest is synced, without its name", "backup", "before", on("rename", MANIFESTS)),
+    following(
+      on("sync", MANIFESTS),
+      point<BackupWork>("the manifest is synced, without its name", "backup", "before", on("rename", MANIFESTS)),
+    ),
   ].map((each) => leaving(["earlier"], each)),
   leaving(["earlier", "new"], point("the manifest has its name", "backup", "after", on("rename", MANIFESTS))),
   leaving(
@@ -281,12 +278,15 @@ export const RESTORE_POINTS: readonly CrashPoint<RestoreWork>[] = [
   point("in the middle of the texts", "restore", "before", on("sync", `${RESTORING}/${TEXTS_LOG}`), 2),
   point("in the middle of the index", "restore", "before", on("sync", `${RESTORING}/projects/*`), 2),
   point("all is written, the rows are not synced", "restore", "before", on("sync", `${RESTORING}/${ROWS}`), 1),
-  point("the names of all files are durable", "restore", "after", on("sync", `${RESTORING}/projects/*/vectors`)),
-  point("all is synced, nothing is in its place", "restore", "before", on("rename", "restored/projects")),
+  point(
+    "the names of all files are durable, nothing is in its place",
+    "restore",
+    "after",
+    on("sync", `${RESTORING}/projects/*/vectors`),
+  ),
   point("the index is in its place", "restore", "after", on("rename", "restored/projects")),
   point("the uploads are in their place", "restore", "after", on("rename", "restored/uploads")),
   point("the texts are in their place, the rows are not", "restore", "after", on("rename", `restored/${TEXTS}`)),
-  point("all is in its place, not synced", "restore", "after", on("rename", `restored/${ROWS}`)),
   point("all is in its place, the folder is not removed", "restore", "before", on("unlink", RESTORING)),
   point("before the first attempt is removed", "second restore", "before", on("unlink", "restored/*")),
   point("a part of the first attempt is removed", "second restore", "after", on("unlink", "restored/*"), 3),
@@ -299,11 +299,11 @@ export const MIGRATION_POINTS: readonly CrashPoint<"migration">[] = [
   point("in the middle of a migration of the rows", "migration", "before", on("write", ROWS_LOG), 3),
   point("a migration of the rows is written, not synced", "migration", "before", on("sync", ROWS_LOG)),
   point("some migrations of the rows are durable", "migration", "after", on("sync", ROWS_LOG), 2),
-  point("the last migration of the rows is written, not synced", "migration", "before", on("sync", ROWS_LOG), 6),
   point("the rows are migrated, the texts are not", "migration", "before", on("create", TEXTS_LOG)),
-  point("the migration of the texts is in the log, not synced", "migration", "before", on("sync", TEXTS_LOG)),
-  point("the migration of the texts is durable", "migration", "after", on("sync", TEXTS_LOG)),
-  point("the texts are about to be merged", "migration", "before", on("write", TEXTS)),
+  following(
+    on("sync", TEXTS_LOG),
+    point("the migration of the texts is durable, not merged", "migration", "before", on("write", TEXTS)),
+  ),
   point("in the middle of merging the texts", "migration", "after", on("write", TEXTS), 2),
   point("the texts are merged, their log remains", "migration", "before", on("unlink", TEXTS_LOG)),
   point("the list of vector sets is written without its name", "migration", "before", on("rename", SETS)),
