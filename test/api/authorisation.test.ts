@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
-import { ENGLISH } from "../support/shipped-models.ts";
+import { DEFAULT, ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 import { allows, OPERATIONS, type Promised, routeOf, SCOPES, type Scope } from "./contract.ts";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
       return new Response(null, { status: 204 });
     },
   });
-  mneme = await startService({ clock, config: { webhookAllow: AllowList.parse("127.0.0.1") } });
+  mneme = await startService({ clock, config: { embedder: DEFAULT, webhookAllow: AllowList.parse("127.0.0.1") } });
   victim = await build();
   before = await stateOf(victim);
 });

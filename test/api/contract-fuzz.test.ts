@@ -26,7 +26,7 @@ import { DEFAULT } from "../support/shipped-models.ts";
 import { OPERATIONS } from "./contract.ts";
 import { expectErrorBody, expectOpenAiErrorBody } from "./faults.ts";
 
-const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? 1_500);
+const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? (process.env.MNEME_TEST_STORE === "postgres" ? 400 : 1_500));
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 /** Number of problems after which a run is aborted. */
 const PROBLEMS_MAX = 12;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
   mneme = await startService({
     clock,
-    config: { rateLimits: RATE_LIMITS, webhookAllow: AllowList.parse("127.0.0.1") },
+    config: { embedder: DEFAULT, rateLimits: RATE_LIMITS, webhookAllow: AllowList.parse("127.0.0.1") },
   });
   contract = new Contract((await mneme.call("GET", "/openapi.json")).body);
 });

@@ -8,7 +8,7 @@ import { embedderOf, readModels } from "../../src/adapters/inference/model-files
 import { SETTINGS } from "../../src/config.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
-import { MODELS_DIR } from "../support/shipped-models.ts";
+import { DEFAULT, MODELS_DIR } from "../support/shipped-models.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
@@ -16,7 +16,7 @@ import { walk } from "./pages.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ config: { embedder: DEFAULT } });
 });
 afterAll(() => mneme.stop());
 

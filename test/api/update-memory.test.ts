@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
+import { DEFAULT } from "../support/shipped-models.ts";
 import { markFailed, startWithoutModels } from "../support/unfinished.ts";
 import { expectFault } from "./faults.ts";
 
@@ -241,7 +242,7 @@ describe("202: with new content", () => {
 
   test("before it is processed it is in no search and no answer, but can be read and listed", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
-    const first = await startService({ dataDir });
+    const first = await startService({ dataDir, config: { embedder: DEFAULT } });
     const { body } = await first.store({ content: "The lamp is lit at six.", userId: "ada" });
     await first.stop();
     const bare = await startWithoutModels({ dataDir });

@@ -1,5 +1,6 @@
 // Ports of a whole service whose stores, index, models and language model answer with a delay, so that tests find
-// callers that forget `await`. Uploaded files, text preparation and document reading are real.
+// callers that forget `await`; and ports of which only the models are replaced. Uploaded files, text preparation and
+// document reading are real.
 
 import { join } from "node:path";
 import { createDocumentReader } from "../../src/adapters/documents/document-reader.ts";
@@ -7,6 +8,8 @@ import { embedderOf, readModels } from "../../src/adapters/inference/model-files
 import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
+import { connectLanguageModel } from "../../src/compose/language-model.ts";
+import { openStorage } from "../../src/compose/postgres-storage.ts";
 import type { PortOpeners } from "../../src/compose/service.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { InstalledEmbedders } from "../../src/ports/models.ts";
@@ -58,22 +61,33 @@ export function inMemoryPorts(script: Script, delays: Delay = new Delays()): Por
         traces: null,
       };
     },
-    startModels: async ({ config, log }, closers) => {
-      const models = new WordModels({ delays });
-      const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
-      const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
-      closers.add(() => preparer.close());
-      const documents = createDocumentReader({ log });
-      closers.add(() => documents.close());
-      return {
-        embedders: models.embedders,
-        rerankers: models.rerankers,
-        preparer,
-        documents,
-        laneStatus: () => [],
-        ready: () => Promise.resolve(),
-      };
-    },
+    startModels: wordModels(delays),
     connectLanguageModel: () => new ScriptedLanguageModel(script),
+  };
+}
+
+/** The real ports, but models that count words: for tests of stores and documents, which need no meaning. */
+export const WORD_PORTS: PortOpeners = {
+  openStorage,
+  startModels: wordModels({ next: () => Promise.resolve() }),
+  connectLanguageModel,
+};
+
+function wordModels(delays: Delay): PortOpeners["startModels"] {
+  return async ({ config, log }, closers) => {
+    const models = new WordModels({ delays });
+    const { tokenizer, chunkTokens } = embedderOf(readModels(config.modelsDir), config.embedder);
+    const preparer = createPreparationProcess({ tokenizer, chunkTokens, log });
+    closers.add(() => preparer.close());
+    const documents = createDocumentReader({ log });
+    closers.add(() => documents.close());
+    return {
+      embedders: models.embedders,
+      rerankers: models.rerankers,
+      preparer,
+      documents,
+      laneStatus: () => [],
+      ready: () => Promise.resolve(),
+    };
   };
 }

@@ -1,5 +1,6 @@
 // A complete service inside the test's own process: real stores in a temporary folder, real models, no socket. With
-// MNEME_TEST_STORE=postgres the rows and texts are in a PostgreSQL database.
+// MNEME_TEST_STORE=postgres the rows and texts are in a PostgreSQL database, and the models count words, because only
+// the store differs from the other run.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,6 +11,7 @@ import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
+import { WORD_PORTS } from "../in-memory/ports.ts";
 import { emptyDatabase } from "../stores/open-postgres.ts";
 import { besideTransactions } from "./beside-transactions.ts";
 import { expectDocumented } from "./documented-answers.ts";
@@ -81,7 +83,7 @@ export interface ServiceOptions {
   readonly dataDir?: string;
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
-  /** Implementations of ports in place of the embedded ones. `addKey` works with the embedded ones only. */
+  /** Implementations of ports in place of the embedded ones. `addKey` works with stores in `dataDir` only. */
   readonly ports?: PortOpeners;
   /** Whether `startService` waits until the models are ready. Default: yes. */
   readonly waitsForModels?: boolean;
@@ -116,9 +118,10 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   // one lane, because test files run in parallel
   const store = options.ports === undefined ? await storeOf(dataDir) : null;
   const config = { ...defaults, lanes: 1, store, ...options.config };
+  const namesModels = options.config?.embedder !== undefined || options.config?.modelsDir !== undefined;
   const composed = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },
-    options.ports,
+    options.ports ?? (store === null || namesModels ? undefined : WORD_PORTS),
   );
   /** Ends when all keys are stored that were added so far. Each request waits for it. */
   let keysAdded: Promise<void> = Promise.resolve();

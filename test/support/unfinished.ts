@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
+import { DEFAULT } from "./shipped-models.ts";
 import { ROOT } from "./sources.ts";
 import { changeRows } from "./stored-rows.ts";
 import { until } from "./until.ts";
@@ -24,7 +25,7 @@ export async function startWithoutModels(options: ServiceOptions = {}): Promise<
 /** Runs `work` with a service that has a searchable memory, after its models were given up. */
 export async function withModelsAway(work: (bare: TestService) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
-  const first = await startService({ dataDir });
+  const first = await startService({ dataDir, config: { embedder: DEFAULT } });
   await first.store({ content: "Stored while the models were there." });
   await first.stop();
   const bare = await startWithoutModels({ dataDir });

@@ -1,6 +1,6 @@
 // Uploads documents to a service: one generated document per format, and the real documents if they have been
 // downloaded. Checks the final status of each, its text or the message that explains why it cannot be read, and on
-// which page, slide or sheet a text is.
+// which page, slide or sheet a text is. The models count words, because vectors of whole books would take minutes.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts";
@@ -8,8 +8,8 @@ import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
+import { WORD_PORTS } from "../../in-memory/ports.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
-import { ENGLISH } from "../../support/shipped-models.ts";
 import { until } from "../../support/until.ts";
 import { SAMPLES } from "../fixtures/samples.ts";
 import { HAS_REAL_DOCUMENTS, realDocumentBytes, realDocumentPaths, SKIP_REASON } from "../real-documents.ts";
@@ -18,8 +18,6 @@ import { upload, uploadName } from "./upload.ts";
 
 /** Timeout of a test: enough for the largest document on a busy machine. */
 const EACH_MS = 600_000;
-/** Whether the tests wait until the longest texts (whole books) are embedded completely, which takes minutes. */
-const IS_LONG_RUN = process.env.MNEME_TEST_DOCUMENTS === "all";
 
 const ENCRYPTED = /^The file is encrypted\. Upload it without a password\.$/;
 const CUT_OFF = /^The file is damaged: it is cut off, and the list of its parts is missing\.$/;
@@ -94,7 +92,7 @@ let service: TestService;
 const accepted = new Map<string, Answered>();
 
 beforeAll(async () => {
-  service = await startService({ config: { embedder: ENGLISH } });
+  service = await startService({ ports: WORD_PORTS });
   // the longest texts are uploaded last, so that the others do not wait for them
   const paths = realDocumentPaths().toSorted(
     (one, other) => Number(one.startsWith("huge/")) - Number(other.startsWith("huge/")),
@@ -103,28 +101,19 @@ beforeAll(async () => {
 }, EACH_MS);
 afterAll(() => service?.stop(), EACH_MS);
 
-/**
- * Whether a test need not wait for a memory any longer. For a whole book it is enough that its text has been read and
- * chunked.
- */
-function isAtEnd(path: string, { status, progress }: Answered["body"]): boolean {
-  if (status !== "processing") return true;
-  return !IS_LONG_RUN && path.startsWith("huge/") && ["embedding", "publishing"].includes(progress.stage);
-}
-
 /** Waits until the memory of a document is finished, and returns it. */
 async function endOf(path: string): Promise<Answered> {
   const answer = accepted.get(path);
   expect(answer?.status).toBe(202);
-  return finishedMemory(answer?.body.id, (memory) => isAtEnd(path, memory));
+  return finishedMemory(answer?.body.id);
 }
 
-function finishedMemory(id: string, isFinished: (memory: Answered["body"]) => boolean): Promise<Answered> {
+function finishedMemory(id: string): Promise<Answered> {
   return until(
     `${id} is finished`,
     async () => {
       const found = await service.call("GET", `/v1/memories/${id}`);
-      return isFinished(found.body) ? found : null;
+      return found.body.status === "processing" ? null : found;
     },
     EACH_MS,
   );
@@ -150,7 +139,7 @@ describe("a generated document that is uploaded", () => {
       async () => {
         const { status, body: accepted } = await upload(service, filename, bytes);
         expect(status).toBe(202);
-        const { body } = await finishedMemory(accepted.id, (memory) => memory.status !== "processing");
+        const { body } = await finishedMemory(accepted.id);
         expect(body.error ?? null).toBe(null);
         expect(body.status).toBe("completed");
         expect(body.content).toContain(sentence);
@@ -192,9 +181,8 @@ describe.skipIf(!HAS_REAL_DOCUMENTS)(`a real document that is uploaded${SKIP_REA
         `${path} is completed and has the expected text`,
         async () => {
           const { body } = await endOf(path);
-          const isEmbedded = IS_LONG_RUN || !path.startsWith("huge/");
           expect(body.error ?? null).toBe(null);
-          if (isEmbedded) expect(body.status).toBe("completed");
+          expect(body.status).toBe("completed");
           const content: string = body.content;
           let from = 0;
           for (const each of EXPECTED_TEXTS[path] ?? []) {

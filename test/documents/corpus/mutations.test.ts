@@ -1,8 +1,9 @@
 // Uploads randomly damaged files: no response is a server error, every accepted memory is completed or fails, and a
-// failed memory has a message for its owner. MNEME_TEST_MUTATIONS sets the number of files; MNEME_TEST_SEED sets the
-// seed, to repeat a run.
+// failed memory has a message for its owner. The models count words. MNEME_TEST_MUTATIONS sets the number of files;
+// MNEME_TEST_SEED sets the seed, to repeat a run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { WORD_PORTS } from "../../in-memory/ports.ts";
 import { rounds } from "../../support/extent.ts";
 import { seeded } from "../../support/seeded.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
@@ -19,11 +20,11 @@ import { upload, uploadName } from "./upload.ts";
 
 const MUTATIONS = rounds("MNEME_TEST_MUTATIONS", { all: 40, short: 15 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-/** Timeout of one file: on a busy machine, embedding a whole book takes minutes. */
+/** Timeout of one file: enough for a whole book on a busy machine. */
 const EACH_MS = 900_000;
 /** Number of files that are uploaded at the same time. */
 const SENDERS = 4;
-/** Size in bytes from which documents are chosen only a tenth as often, because their texts take minutes to embed. */
+/** Size in bytes from which documents are chosen only a tenth as often, because they take seconds to read. */
 const SMALL_BYTES = 120_000;
 const LARGE_SHARE = 0.1;
 
@@ -81,7 +82,7 @@ const GENERATED: Documents = {
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ ports: WORD_PORTS });
 }, EACH_MS);
 afterAll(() => service?.stop(), EACH_MS);
 
@@ -113,7 +114,7 @@ async function expectProperEnds(documents: Documents): Promise<void> {
   expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBe(MUTATIONS);
   const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1");
   expect(body.data).toEqual([]);
-  expect((await service.call("GET", "/ready")).status).toBe(200);
+  expect((await service.call("POST", "/v1/memories/search", { query: "harbour" })).status).toBe(200);
 }
 
 /** The damaged files of a run. Each is made when it is needed. */
