@@ -1,6 +1,6 @@
-// `bun run test`: runs the tests of the project, the native core's first. Its last line is `N passed, N failed`; the
-// line before says how many were skipped, if any. `--all` runs all cases of the long ones (support/extent.ts). With
-// other arguments, only `bun test` runs, with these arguments.
+// `bun run test`: runs the tests of the project, and the native core's beside them. Its last line is `N passed, N
+// failed`; the line before says how many were skipped, if any. `--all` runs all cases of the long ones
+// (support/extent.ts). With other arguments, only `bun test` runs, with these arguments.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
@@ -29,7 +29,7 @@ const WORKER_BYTES = 3 * 1024 ** 3;
 
 async function main(): Promise<number> {
   const patterns = process.argv.slice(2).filter((argument) => argument !== "--all");
-  const tallies = [...(patterns.length === 0 ? [await testNative()] : []), await testTypeScript(patterns)];
+  const tallies = await Promise.all([...(patterns.length === 0 ? [testNative()] : []), testTypeScript(patterns)]);
   const sum = (field: keyof Tally) => tallies.reduce((total, tally) => total + tally[field], 0);
   const skipped = sum("skipped") === 0 ? "" : `${sum("skipped")} skipped\n`;
   process.stdout.write(`\n${skipped}${sum("passed")} passed, ${sum("failed")} failed\n`);
@@ -41,12 +41,12 @@ async function testNative(): Promise<Tally> {
   const manifest = join(ROOT, "native/Cargo.toml");
   const child = Bun.spawn(["cargo", "test", "--workspace", "--release", "--locked", "--manifest-path", manifest], {
     env: { ...process.env, CARGO_TARGET_DIR: join(nativeCacheDirectory(), "target") },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
+    ...({ stdin: "ignore", stdout: "pipe", stderr: "pipe" } as const),
   });
-  const output = await echo(child.stdout);
+  const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const exitCode = await child.exited;
+  // in one piece, because the other tests print meanwhile
+  process.stdout.write(`\n${errors}${output}\n`);
   const tally = { passed: 0, failed: 0, skipped: 0 };
   for (const [, passed, failed, ignored] of output.matchAll(
     /^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm,
@@ -121,16 +121,6 @@ function sound(what: string, tally: Tally, exitCode: number): Tally {
   if ((exitCode === 0 && ranAny) || tally.failed > 0) return tally;
   process.stderr.write(`${what} ended with exit code ${exitCode}${ranAny ? "" : " and ran nothing"}\n`);
   return { ...tally, failed: 1 };
-}
-
-async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of stream) {
-    process.stdout.write(bytes);
-    text += decoder.decode(bytes, { stream: true });
-  }
-  return text;
 }
 
 process.exit(await main());
