@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseResult, type Result } from "../../bench/command/result.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { runMneme, spawnMneme, startMneme } from "../support/command.ts";
-import { RUNS_ALL } from "../support/extent.ts";
+import { testOfAll } from "../support/extent.ts";
 import { type LlmCall, startLlm, streamed } from "../support/llm.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -108,8 +108,8 @@ describe("a wrong command line is refused before anything is measured", () => {
 
 const SMALL = ["--passages", "30", "--questions", "3"];
 
-test("modes measures each mode, idle and under ingestion, beside the models alone", async () => {
-  const modes = RUNS_ALL ? MODE_NAMES : (["fast", "precise"] as const);
+testOfAll("modes measures each named mode, idle and under ingestion, beside the models alone", async () => {
+  const modes = ["fast", "precise"];
   const { result, files } = await bench("modes", ...SMALL, "--mode", modes.join(","));
   const latency = rows(result, "latency");
   expect(latency.map(({ mode, load }) => `${mode} ${load}`).sort()).toEqual(
@@ -140,7 +140,7 @@ test("modes measures each mode, idle and under ingestion, beside the models alon
   expect(screen).toContain("Latency of a search, now / then:\n");
 });
 
-test("load measures closed and open loops beside the models alone", async () => {
+testOfAll("load measures closed and open loops beside the models alone", async () => {
   const { result } = await bench("load", ...SMALL, "--mode", "fast", "--seconds", "1");
   const [capacity] = rows(result, "capacity");
   expect(capacity?.mode).toBe("fast");
@@ -159,7 +159,7 @@ test("load measures closed and open loops beside the models alone", async () => 
   }
 });
 
-test("ingest measures chunks per second beside the bare embedder, and single memories", async () => {
+testOfAll("ingest measures chunks per second beside the bare embedder, and single memories", async () => {
   const { result } = await bench("ingest", "--passages", "45", "--questions", "1");
   const throughput = rows(result, "throughput");
   expect(throughput.map(({ round }) => round)).toEqual([1, 2, 3]);
@@ -198,7 +198,7 @@ test("quality measures rankings on the judged questions of a folder", async () =
   }
 });
 
-test("filtered measures latency and recall within filters", async () => {
+testOfAll("filtered measures latency and recall within filters", async () => {
   const { result } = await bench("filtered", "--passages", "120", "--questions", "4", "--mode", "fast,hybrid");
   const found = rows(result, "filtered");
   expect(found.map(({ mode, share, memories }) => [mode, share, memories])).toEqual(
@@ -219,33 +219,36 @@ test("filtered measures latency and recall within filters", async () => {
   }
 });
 
-test("scale measures size, start and latency at two sizes, and the index alone with pseudo-random vectors", async () => {
-  const flags = ["--passages", "60", "--questions", "3", "--mode", "fast", "--vectors", "3000"];
-  const { result, screen } = await bench("scale", ...flags);
-  const sizes = rows(result, "size");
-  expect(sizes.map(({ memories }) => memories)).toEqual([6, 60]);
-  for (const row of sizes) {
-    for (const key of ["ingest_rate", "start_s", "disk", "data"]) expect(Number(row[key])).toBeGreaterThan(0);
-    if (process.platform === "linux") expect(Number(row.memory)).toBeGreaterThan(50);
-  }
-  // a byte for each of 384 components, and at least 100 bytes of text
-  expect(Number(sizes[1]?.data)).toBeGreaterThan((60 * 484) / 2 ** 20);
-  expect(rows(result, "latency").map(({ memories, mode }) => [memories, mode])).toEqual([
-    [6, "fast"],
-    [60, "fast"],
-  ]);
-  expect(result.options.vectors).toBe(3_000);
-  expect(screen).toContain("no model computed its vectors");
-  const [vectors] = rows(result, "vectors");
-  expect(vectors?.chunks).toBe(3_000);
-  // 384 components of 2 bytes, and a head
-  expect(Number(vectors?.disk_chunk)).toBeGreaterThan(790);
-  const searches = rows(result, "vector_latency");
-  expect(searches.map(({ share }) => share)).toEqual([1, 0.1, 0.01]);
-  // Below 1, because rounding the stored vectors to 16 bits changes the order of nearly equal neighbours.
-  for (const { recall } of searches) expect(Number(recall)).toBeGreaterThanOrEqual(0.98);
-  for (const { p50 } of searches) expect(Number(p50)).toBeGreaterThan(0);
-});
+testOfAll(
+  "scale measures size, start and latency at two sizes, and the index alone with pseudo-random vectors",
+  async () => {
+    const flags = ["--passages", "60", "--questions", "3", "--mode", "fast", "--vectors", "3000"];
+    const { result, screen } = await bench("scale", ...flags);
+    const sizes = rows(result, "size");
+    expect(sizes.map(({ memories }) => memories)).toEqual([6, 60]);
+    for (const row of sizes) {
+      for (const key of ["ingest_rate", "start_s", "disk", "data"]) expect(Number(row[key])).toBeGreaterThan(0);
+      if (process.platform === "linux") expect(Number(row.memory)).toBeGreaterThan(50);
+    }
+    // a byte for each of 384 components, and at least 100 bytes of text
+    expect(Number(sizes[1]?.data)).toBeGreaterThan((60 * 484) / 2 ** 20);
+    expect(rows(result, "latency").map(({ memories, mode }) => [memories, mode])).toEqual([
+      [6, "fast"],
+      [60, "fast"],
+    ]);
+    expect(result.options.vectors).toBe(3_000);
+    expect(screen).toContain("no model computed its vectors");
+    const [vectors] = rows(result, "vectors");
+    expect(vectors?.chunks).toBe(3_000);
+    // 384 components of 2 bytes, and a head
+    expect(Number(vectors?.disk_chunk)).toBeGreaterThan(790);
+    const searches = rows(result, "vector_latency");
+    expect(searches.map(({ share }) => share)).toEqual([1, 0.1, 0.01]);
+    // Below 1, because rounding the stored vectors to 16 bits changes the order of nearly equal neighbours.
+    for (const { recall } of searches) expect(Number(recall)).toBeGreaterThanOrEqual(0.98);
+    for (const { p50 } of searches) expect(Number(p50)).toBeGreaterThan(0);
+  },
+);
 
 /** A conversation in the shape of LoCoMo: six sessions, in each of which Bo says one thing. */
 function writeLocomo(): string {
@@ -390,7 +393,7 @@ test("an interrupted run stops its server and leaves nothing behind", async () =
   expect(readdirSync(temporary)).toEqual([]);
 });
 
-test("scale with drawn vectors measures all memories at once", async () => {
+testOfAll("scale with drawn vectors measures all memories at once", async () => {
   const flags = ["--passages", "300", "--questions", "3", "--mode", "fast,hybrid", "--drawn-vectors"];
   const { result, screen } = await bench("scale", ...flags);
   expect(rows(result, "size").map(({ memories }) => memories)).toEqual([300]);

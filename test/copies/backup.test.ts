@@ -13,6 +13,7 @@ import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { expectWhole, listAll, note, storeBatch } from "../crash/notes.ts";
+import { rounds } from "../support/extent.ts";
 import { startS3Server } from "../support/s3-server.ts";
 import { startServer } from "../support/server.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -20,7 +21,7 @@ import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 /** Number of backups under write load; MNEME_TEST_BACKUPS=20 for the long form. */
-const BACKUPS = Number(process.env.MNEME_TEST_BACKUPS ?? 3);
+const BACKUPS = rounds("MNEME_TEST_BACKUPS", { all: 3, short: 1 });
 /** Number of these in which a search has to find the memories, too. */
 const BACKUPS_SEARCHED = 3;
 

@@ -10,7 +10,7 @@ import { seeded } from "../support/seeded.ts";
 import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { chooseTrials, type Fixture, makeFixtures, nameOf, type Outcome, runTrial, tableOf } from "./damage-trials.ts";
 
-const COUNT = rounds("MNEME_TEST_DAMAGE", { all: 20, short: 6 });
+const COUNT = rounds("MNEME_TEST_DAMAGE", { all: 12, short: 4 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const TRIAL_MS = 300_000;
 

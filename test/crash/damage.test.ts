@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { runMneme } from "../support/command.ts";
+import { representatives } from "../support/extent.ts";
 import { startService } from "../support/service.ts";
 import { DEFAULT } from "../support/shipped-models.ts";
 import { ROOT } from "../support/sources.ts";
@@ -27,6 +28,7 @@ const RERANKER = "mneme-reranker-minilm-l6";
 const home = mkdtempSync(join(tmpdir(), "mneme-damage-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
+const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const NOTES = 40;
 const intact = join(home, "intact");
 const ids = new Map<number, string>();
@@ -75,7 +77,6 @@ describe("a damaged index is repaired from the system of record: all memories co
   };
   const truncate = (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2));
   const damages: [name: string, damage: (folder: string) => void][] = [
-    ["nothing is damaged", () => undefined],
     ["the folder of all indexes is gone", (folder) => rmSync(join(folder, "projects"), { recursive: true })],
     ["the vectors are gone", (folder) => rmSync(inProject(folder, "vectors"), { recursive: true })],
     ["the postings are gone", (folder) => rmSync(inProject(folder, "text"), { recursive: true })],
@@ -91,8 +92,9 @@ describe("a damaged index is repaired from the system of record: all memories co
       },
     ],
   ];
-  for (const [name, damage] of damages) {
-    test(name, async () => {
+  const familyOf = ([name]: (typeof damages)[number]) => (/gone|missing/.test(name) ? "missing" : "damaged");
+  for (const [name, damage] of representatives(damages, familyOf, SEED)) {
+    test(`${name} (seed ${SEED})`, async () => {
       const dataDir = copy();
       damage(dataDir);
       const mneme = await startService({ dataDir, config: { logLevel: "silent" } });

@@ -20,6 +20,8 @@ import { addProject } from "../contract/stores.ts";
 import { openInMemoryShared } from "../in-memory/shared-index.ts";
 import { openPostgresShared, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { RUNS_ALL } from "../support/extent.ts";
+import { POSTGRES_MISSING } from "../support/postgres.ts";
 import { searchText } from "../support/search-legs.ts";
 import { until } from "../support/until.ts";
 
@@ -28,7 +30,7 @@ const LEASE = { jobs: 10, contentBytes: 1e9, leaseMs: 60_000 };
 /** Several spans of parts, and a part that is not full. */
 const CHUNKS = 5_000;
 
-largeMemories("In-memory", openInMemoryShared);
+if (RUNS_ALL || POSTGRES_MISSING !== null) largeMemories("In-memory", openInMemoryShared);
 withPostgres("a large memory", () => largeMemories("PostgreSQL", openPostgresShared));
 
 function largeMemories(implementation: string, open: OpenShared): void {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import packageOfServer from "../../package.json" with { type: "json" };
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
+import { RUNS_ALL } from "../support/extent.ts";
 import { NO_PYTHON, pythonWithClients } from "../support/python-clients.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
@@ -140,7 +141,7 @@ describe.skipIf(python === null)(`Python's clients${withPython}`, () => {
   });
 });
 
-test.skipIf(python === null).each([
+test.skipIf(python === null || !RUNS_ALL).each([
   ["LangChain's own suite for retrievers passes", "python_langchain.py", 8],
   [
     "LangGraph's store does what its store in memory does, and LangChain's suites for stores pass",

@@ -1,10 +1,14 @@
 // How much the long tests do. `npx -y bun run test --all`, which .ci/run calls, runs all of each. Without it, they run
 // one case of each family and fewer random rounds, so that all tests together take minutes.
 
+import { test } from "bun:test";
 import { seeded } from "./seeded.ts";
 
 /** Whether this is a run of all. */
 export const RUNS_ALL = process.env.MNEME_TEST_ALL === "1";
+
+/** A test that only a run of all has, because it takes long and others promise most of it. */
+export const testOfAll = RUNS_ALL ? test : test.skip;
 
 /** Number of rounds: what the variable says, or what belongs to the extent of this run. */
 export function rounds(variable: string, { all, short }: { readonly all: number; readonly short: number }): number {
