@@ -65,6 +65,8 @@ const RECENT_CAPACITIES = 4;
 export class FairTurns<T extends Turn> {
   readonly #projects = new Map<ProjectId, ProjectTurns<T>>();
   readonly #capacity: () => Capacity;
+  /** `alone` of the capacity when it was last asked for. */
+  #alone = 0;
   #inProgress = 0;
   #costInProgress = 0;
   /** Cost that a project would have been served that had work all the time. */
@@ -138,21 +140,22 @@ export class FairTurns<T extends Turn> {
   /** @param asking a project that has a turn to begin and does not wait yet */
   #bounds(asking: ProjectTurns<T> | null = null): Bounds {
     const { alone, shared } = this.#capacity();
-    const isShared = this.#countActive(alone, asking) > 1;
+    this.#alone = alone;
+    const isShared = this.#countActive(asking) > 1;
     return isShared ? { first: SPARE_CAPACITY * shared, further: shared } : { first: alone, further: alone };
   }
 
   /** Number of projects that have work or had some a moment ago. */
-  #countActive(capacity: number, asking: ProjectTurns<T> | null): number {
+  #countActive(asking: ProjectTurns<T> | null): number {
     let count = 0;
     for (const project of this.#projects.values()) {
-      if (project === asking || hasWork(project) || this.#isRecent(project, capacity)) count += 1;
+      if (project === asking || hasWork(project) || this.#isRecent(project)) count += 1;
     }
     return count;
   }
 
-  #isRecent({ lastBegan }: ProjectTurns<T>, capacity: number): boolean {
-    return lastBegan !== null && this.#begun - lastBegan < RECENT_CAPACITIES * capacity;
+  #isRecent({ lastBegan }: ProjectTurns<T>): boolean {
+    return lastBegan !== null && this.#begun - lastBegan < RECENT_CAPACITIES * this.#alone;
   }
 
   #mayBegin({ inProgress }: ProjectTurns<T>, { first, further }: Bounds): boolean {
@@ -171,7 +174,7 @@ export class FairTurns<T extends Turn> {
     this.#costInProgress += cost;
     this.#begun += cost;
     project.lastBegan = this.#begun;
-    this.#virtualTime += cost / this.#countActive(this.#capacity().alone, project);
+    this.#virtualTime += cost / this.#countActive(project);
   }
 
   #projectOf({ projectId }: T): ProjectTurns<T> {
@@ -184,11 +187,10 @@ export class FairTurns<T extends Turn> {
 
   /** Forgets projects that have had no work for a while, and not more than their share before. */
   #forgetProjects(): void {
-    const { alone } = this.#capacity();
     let isIdle = true;
     for (const [id, project] of this.#projects) {
       if (hasWork(project)) isIdle = false;
-      else if (project.finish <= this.#virtualTime && !this.#isRecent(project, alone)) this.#projects.delete(id);
+      else if (project.finish <= this.#virtualTime && !this.#isRecent(project)) this.#projects.delete(id);
     }
     if (!isIdle) return;
     this.#projects.clear();
