@@ -13,7 +13,19 @@ export interface ClosedSpan {
 }
 
 /** A unit of the calendar. Weeks begin on Monday. */
-export type CalendarUnit = "day" | "week" | "month" | "year";
+export type CalendarUnit = "day" | "week" | MonthlyUnit;
+
+/** Units that are a number of months. A decade begins with a year that ends in 0. */
+const UNIT_MONTHS = { month: 1, quarter: 3, "half-year": 6, year: 12, decade: 120 } as const;
+type MonthlyUnit = keyof typeof UNIT_MONTHS;
+
+/** All units of the calendar. */
+export const CALENDAR_UNITS: readonly CalendarUnit[] = ["day", "week", ...(Object.keys(UNIT_MONTHS) as MonthlyUnit[])];
+
+/** Number of months of a unit; null for days and weeks. */
+export function monthsOf(unit: CalendarUnit): number | null {
+  return unit === "day" || unit === "week" ? null : UNIT_MONTHS[unit];
+}
 
 /** Length of a day in milliseconds. */
 export const DAY_MS = 86_400_000;
@@ -60,28 +72,40 @@ export function yearAndMonthOf(time: number): { readonly year: number; readonly 
 
 /** The calendar unit that contains `time`, moved by a number of units. */
 export function unitOf(unit: CalendarUnit, time: number, units: number): ClosedSpan {
-  const { year, month } = yearAndMonthOf(time);
-  switch (unit) {
-    case "day":
-      return dayOf(time, units);
-    case "week": {
-      const monday = dayStart(time, 1 - weekdayOf(time) + 7 * units);
-      return { from: monday, to: monday + 7 * DAY_MS };
-    }
-    case "month":
-      return monthOf(year, month + units);
-    case "year":
-      return yearOf(year + units);
+  const months = monthsOf(unit);
+  if (months === null) {
+    if (unit === "day") return dayOf(time, units);
+    const monday = dayStart(time, 1 - weekdayOf(time) + 7 * units);
+    return { from: monday, to: monday + 7 * DAY_MS };
   }
+  const { year, month } = yearAndMonthOf(time);
+  const first = (Math.floor((year * 12 + month - 1) / months) + units) * months;
+  return { from: monthOf(0, first + 1).from, to: monthOf(0, first + months + 1).from };
 }
 
 /** First instant of the day that lies a number of units before the day of `time`. */
 export function unitsBefore(unit: CalendarUnit, time: number, units: number): number {
-  if (unit === "day" || unit === "week") return dayStart(time, -units * (unit === "week" ? 7 : 1));
+  const months = monthsOf(unit);
+  if (months === null) return dayStart(time, -units * (unit === "week" ? 7 : 1));
   const { year, month } = yearAndMonthOf(time);
-  const first = unit === "month" ? monthOf(year, month - units) : monthOf(year - units, month);
+  const first = monthOf(year, month - units * months);
   const day = new Date(time).getUTCDate();
   return Math.min(first.from + (day - 1) * DAY_MS, first.to - DAY_MS);
+}
+
+/** A week of a year by its number in ISO 8601; null if the year has no such week. */
+export function weekOf(year: number, week: number): ClosedSpan | null {
+  // 4 January is always in the first week.
+  const first = unitOf("week", utc(year, 1, 4), 0).from;
+  const next = unitOf("week", utc(year + 1, 1, 4), 0).from;
+  const from = first + (week - 1) * 7 * DAY_MS;
+  return week >= 1 && from < next ? { from, to: from + 7 * DAY_MS } : null;
+}
+
+/** A half or a quarter of a year, or another part that has the same number of months; `part` counts from 1. */
+export function partOfYear(year: number, part: number, parts: 2 | 4): ClosedSpan {
+  const months = 12 / parts;
+  return { from: utc(year, (part - 1) * months + 1, 1), to: utc(year, part * months + 1, 1) };
 }
 
 /** First month of a season of the northern hemisphere. A season has three months. */

@@ -174,6 +174,12 @@ function unspacedLexemes(text: string, { meanings, phrases }: Lexicon): Lexeme[]
       at = end;
       continue;
     }
+    const numeral = numeralAt(text, at);
+    if (numeral !== null) {
+      lexemes.push({ ...numeral, start: at, meanings: NO_MEANINGS });
+      at = numeral.end;
+      continue;
+    }
     const character = text.charAt(at);
     const phrase = phrases.get(character)?.find((each) => text.startsWith(each, at));
     const end = at + (phrase ?? character).length;
@@ -185,6 +191,15 @@ function unspacedLexemes(text: string, { meanings, phrases }: Lexicon): Lexeme[]
     at = end;
   }
   return lexemes;
+}
+
+// 十五 and 二十, which are more than one numeral of the word list. 十 alone is in it.
+function numeralAt(text: string, at: number): { text: string; end: number; digits: number } | null {
+  const match = /^([二三四五六七八九]?)十([一二三四五六七八九]?)/.exec(text.slice(at, at + 3));
+  if (match === null || match[0].length < 2) return null;
+  const [written, tens = "", ones = ""] = match;
+  const numeralOf = (digit: string, none: number) => (digit === "" ? none : "一二三四五六七八九".indexOf(digit) + 1);
+  return { text: written, end: at + written.length, digits: numeralOf(tens, 1) * 10 + numeralOf(ones, 0) };
 }
 
 function numberIn(text: string): number | null {

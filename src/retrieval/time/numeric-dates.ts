@@ -15,9 +15,10 @@ export type NumericOrder = "day" | "month";
 const YEAR_MIN = 1000;
 const YEAR_MAX = 2999;
 
-const YEAR_FIRST = /(?<![\d.-])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)/g;
-const YEAR_MONTH = /(?<![\d.-])(\d{4})-(\d{2})(?![\d-])/g;
-const YEAR_LAST = /(?<![\d/.-])(\d{1,2})([-/.])\s?(\d{1,2})\2\s?(\d{4}|\d{2})(?![\d/-])/g;
+// A date does not go on with a letter or a further number on either side, as versions, addresses and part numbers do.
+const YEAR_FIRST = /(?<![\d.-]|\p{Script=Latin}-?)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[.:/]\d|-[\p{L}\d])/gu;
+const YEAR_MONTH = /(?<![\d.-]|\p{Script=Latin}-?)(\d{4})-(\d{2})(?![\d-]|[.:/]\d)/gu;
+const YEAR_LAST = /(?<![\d/.-]|\p{Script=Latin}-?)(\d{1,2})([-/.])\s?(\d{1,2})\2\s?(\d{4}|\d{2})(?![\d/-]|[.:]\d)/gu;
 const CJK_DAY = /(?<!\d)(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日号號일]/g;
 
 /**

@@ -4,10 +4,12 @@
 
 import { fold } from "../../kit/fold.ts";
 import { DAY_MS, dayStart, type TimeSpan, unitsBefore } from "./calendar.ts";
+import { withoutCodes } from "./codes.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
 import { numericDatesIn } from "./numeric-dates.ts";
 import { hasPastForm } from "./tense.ts";
-import { readTimePhrase, type TimeForm, type TimePhrase, type TimeText } from "./time-phrases.ts";
+import { readTimePhrase } from "./time-phrases.ts";
+import type { TimeForm, TimePhrase, TimeText } from "./time-text.ts";
 
 /** The time that a query names. */
 export type QueryTime =
@@ -54,9 +56,17 @@ export function resolveTime(query: string, asOf: number, language: string): Quer
   return longest(
     unlikely.map((each) => {
       const time = resolveIn(text, original, asOf, each);
-      return time === null || time.kind === "event" || !time.expression.includes(" ") ? null : time;
+      if (time === null || time.kind === "event" || !time.expression.includes(" ")) return null;
+      return likely.some((known) => isReadBy(time.expression, known)) ? null : time;
     }),
   );
+}
+
+// If the detected language has all words of the expression, it has read them already, and they name no time in it.
+function isReadBy(expression: string, language: TimeLanguage): boolean {
+  return lexemesOf(fold(expression), lexiconOf(language)).every(({ meanings, digits }) => {
+    return digits !== null || meanings.size > 0;
+  });
 }
 
 /** Bounds of the spans: the years 1 to 9999. A span beyond them is open. */
@@ -76,9 +86,9 @@ function longest(times: readonly (QueryTime | null)[]): QueryTime | null {
 
 function resolveIn(text: string, original: string, asOf: number, language: TimeLanguage): QueryTime | null {
   const lexicon = lexiconOf(language);
-  const lexemes = lexemesOf(text, lexicon);
-  const dates = numericDatesIn(text, language === "en" ? "month" : "day");
-  const parsed: TimeText = { lexemes, dates, lexicon, asOf };
+  const inDigits = numericDatesIn(text, language === "en" ? "month" : "day");
+  const { lexemes, dates } = withoutCodes(text, lexemesOf(text, lexicon), inDigits);
+  const parsed: TimeText = { text, lexemes, dates, lexicon, asOf };
   const expressionOf = (from: number, next: number) =>
     original.slice(lexemes[from]?.start ?? 0, lexemes[next - 1]?.end ?? original.length).trim();
   let weak: QueryTime | null = null;

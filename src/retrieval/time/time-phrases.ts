@@ -9,8 +9,6 @@ import {
   dayOf,
   dayStart,
   monthOf,
-  SEASONS,
-  type Season,
   seasonOf,
   thirdOf,
   unitOf,
@@ -19,42 +17,45 @@ import {
   yearAndMonthOf,
   yearOf,
 } from "./calendar.ts";
-import type { Lexeme, Lexicon } from "./lexicon.ts";
-import { type FoundDate, isYear } from "./numeric-dates.ts";
+import {
+  countedTimeAt,
+  readCountedNames,
+  readLastUnits,
+  seasonBefore,
+  spanOfCounted,
+  weekdayBefore,
+  weekendOf,
+} from "./counted-times.ts";
+import { readDecade, readYearlyPeriod } from "./named-periods.ts";
+import {
+  type Direction,
+  found,
+  has,
+  hasAny,
+  isLed,
+  isOffset,
+  isWeak,
+  MONTH_LEADS,
+  modifierAt,
+  modifierBehind,
+  numberAt,
+  numbered,
+  recurs,
+  relativeYearAt,
+  seasonAt,
+  skip,
+  type TimePhrase,
+  type TimeText,
+  unitAt,
+  yearAt,
+} from "./time-text.ts";
 
-/** Whether a phrase counts from the day of the query, or names dates. */
-export type TimeForm = "relative" | "absolute";
-
-/** A time phrase that was read: its span, and the lexeme after it. */
-export interface TimePhrase {
-  readonly span: ClosedSpan;
-  readonly form: TimeForm;
-  /** Whether the phrase is no more than a year. Full text already finds a year that is written in a passage. */
-  readonly isYearOnly: boolean;
-  readonly next: number;
-}
-
-/** What the grammar reads: lexemes, dates in digits, and the time of the query. */
-export interface TimeText {
-  readonly lexemes: readonly Lexeme[];
-  readonly dates: readonly FoundDate[];
-  readonly lexicon: Lexicon;
-  readonly asOf: number;
-}
-
-const UNITS: readonly CalendarUnit[] = ["day", "week", "month", "year"];
 /** Number of days that "recently" reaches back. */
 const RECENT_DAYS = 30;
 /** Years before this are not read as years unless a word says so: in queries they are mostly amounts. */
 const BARE_YEAR_MIN = 1900;
 const BARE_YEAR_MAX = 2099;
-/** Maximum number of units in "N units ago"; a larger number before a year is a calendar year. */
-const UNITS_MAX = 120;
 
-/** Meanings that lead a phrase, so that an ambiguous word after them is a time. */
-const LEADS = ["in", "on", "since", "before", "after", "until", "between", "from", "to", "of", "last", "this", "next"];
-/** An article is no lead of a month: "el mar" is the sea. */
-const MONTH_LEADS = LEADS.filter((meaning) => meaning !== "on");
 const WEEKDAY_LEADS = ["in", "on", "since", "before", "after", "until"];
 /** Maximum number of years between two days 29 February, which is also enough for any other day. */
 const LEAP_YEARS_MAX = 9;
@@ -65,6 +66,8 @@ export function readTimePhrase(text: TimeText, at: number): TimePhrase | null {
   return (
     readDate(text, at) ??
     readPart(text, at) ??
+    readYearlyPeriod(text, at) ??
+    readDecade(text, at) ??
     readFixed(text, at) ??
     readCount(text, at) ??
     readModified(text, at) ??
@@ -74,61 +77,6 @@ export function readTimePhrase(text: TimeText, at: number): TimePhrase | null {
     readWeekday(text, at) ??
     readRecently(text, at)
   );
-}
-
-function has({ lexemes }: TimeText, at: number, meaning: string): boolean {
-  return lexemes[at]?.meanings.has(meaning) === true;
-}
-
-function hasAny(text: TimeText, at: number, meanings: readonly string[]): boolean {
-  return meanings.some((meaning) => has(text, at, meaning));
-}
-
-/** Whether a lexeme is a time only next to other words for time, because it has another meaning. */
-function isWeak(text: TimeText, at: number): boolean {
-  return has(text, at, "weak");
-}
-
-/** The number after a prefix in the meanings of a lexeme, such as 5 in `month5`; null if it has none. */
-function numbered({ lexemes }: TimeText, at: number, prefix: string): number | null {
-  for (const meaning of lexemes[at]?.meanings ?? []) {
-    if (meaning.startsWith(prefix)) {
-      const digits = meaning.slice(prefix.length);
-      if (/^[+-]?\d+$/.test(digits)) return Number(digits);
-    }
-  }
-  return null;
-}
-
-/** Whether the phrase at `at` follows a word with one of these meanings, apart from articles. */
-function isLed(text: TimeText, at: number, meanings: readonly string[] = LEADS): boolean {
-  let before = at - 1;
-  while (before > 0 && !hasAny(text, before, meanings) && has(text, before, "skip")) before -= 1;
-  return hasAny(text, before, meanings);
-}
-
-/** The first lexeme from `at` on that is not an article or the like. */
-function skip(text: TimeText, at: number): number {
-  let next = at;
-  while (has(text, next, "skip") || has(text, next, "of")) next += 1;
-  return next;
-}
-
-/** A number in digits or as a word. */
-function numberAt(text: TimeText, at: number): number | null {
-  return text.lexemes[at]?.digits ?? numbered(text, at, "n");
-}
-
-function unitAt(text: TimeText, at: number): CalendarUnit | null {
-  return UNITS.find((unit) => has(text, at, unit)) ?? null;
-}
-
-function seasonAt(text: TimeText, at: number): Season | null {
-  return SEASONS.find((season) => has(text, at, season)) ?? null;
-}
-
-function found(span: ClosedSpan, next: number, form: TimeForm = "relative", isYearOnly = false): TimePhrase {
-  return { span, form, isYearOnly, next };
 }
 
 function readDate(text: TimeText, at: number): TimePhrase | null {
@@ -146,7 +94,12 @@ function readPart(text: TimeText, at: number): TimePhrase | null {
   if (part === -1) return null;
   const start = skip(text, at + 1);
   const whole =
-    readCalendarDay(text, start) ?? readYear(text, start, true) ?? readFixed(text, start) ?? readModified(text, start);
+    readDecade(text, start) ??
+    readYearlyPeriod(text, start) ??
+    readCalendarDay(text, start) ??
+    readYear(text, start, true) ??
+    readFixed(text, start) ??
+    readModified(text, start);
   return whole === null ? null : { ...whole, span: thirdOf(whole.span, part as 0 | 1 | 2), isYearOnly: false };
 }
 
@@ -156,26 +109,32 @@ function readFixed(text: TimeText, at: number): TimePhrase | null {
   const days = numbered(text, at, "day");
   if (days !== null) {
     const isMorning = isWeak(text, at) && (hasAny(text, at - 1, ["in", "on", "skip"]) || has(text, at - 1, "day"));
-    return isMorning ? null : found(dayOf(asOf, days), at + 1);
+    if (isMorning) return null;
+    // "heute vor einem Jahr"
+    const counted = countedTimeAt(text, skip(text, at + 1));
+    if (counted !== null && counted.units > 0) {
+      return found(spanOfCounted({ ...counted, isExact: true, days }, asOf), counted.next);
+    }
+    return found(dayOf(asOf, days), at + 1);
   }
-  for (const unit of ["week", "month", "year"] as const) {
-    const units = numbered(text, at, unit === "month" ? "month" : unit);
+  for (const unit of ["week", "month", "quarter", "year"] as const) {
+    const units = numbered(text, at, unit);
     if (units === null || !isOffset(text, at, unit)) continue;
     return refined(text, unit, unitOf(unit, asOf, units), at + 1);
   }
   return null;
 }
 
-// Offsets are written with a sign (`month-1`, `week+0`), months of the year without (`month5`).
-function isOffset({ lexemes }: TimeText, at: number, unit: string): boolean {
-  return [...(lexemes[at]?.meanings ?? [])].some(
-    (meaning) => /^[+-]\d+$/.test(meaning.slice(unit.length)) && meaning.startsWith(unit),
-  );
-}
-
-// A weekday of a week, a day of a month, a month or season of a year: "Friday of last week", "去年5月".
+// A weekday of a week, a day of a month, a month, season or feast of a year: "Friday of last week", "去年5月".
 function refined(text: TimeText, unit: CalendarUnit, span: ClosedSpan, next: number): TimePhrase {
-  const then = skip(text, hasAny(text, next, ["in"]) ? next + 1 : next);
+  const start = has(text, next, "in") ? next : skip(text, next);
+  const then = skip(text, has(text, start, "in") ? start + 1 : start);
+  if (unit === "month" || unit === "year") {
+    // 去年的今天
+    const days = isWeak(text, then) ? null : numbered(text, then, "day");
+    const units = monthsBetween(span.from, text.asOf) / (unit === "year" ? 12 : 1);
+    if (days !== null && has(text, then, "day+0")) return found(dayOf(unitsBefore(unit, text.asOf, units)), then + 1);
+  }
   if (unit === "week") {
     const weekday = numbered(text, then, "weekday") ?? (text.lexicon.isSpaced ? null : numbered(text, then, "n"));
     if (weekday !== null && weekday <= 7) return found(dayOf(span.from, weekday - 1), then + 1);
@@ -201,6 +160,12 @@ function refined(text: TimeText, unit: CalendarUnit, span: ClosedSpan, next: num
   return found(span, next);
 }
 
+function monthsBetween(from: number, to: number): number {
+  const [first, last] = [yearAndMonthOf(from), yearAndMonthOf(to)];
+  // A year begins in January, so only whole years count for it.
+  return (last.year - first.year) * 12 + (first.month === 1 ? 0 : last.month - first.month);
+}
+
 /** A month by its name, or in Chinese, Japanese and Korean by its number ("5月", but not in "5か月前"). */
 function monthAt(text: TimeText, at: number): { readonly month: number; readonly next: number } | null {
   const named = numbered(text, at, "month");
@@ -213,65 +178,34 @@ function monthAt(text: TimeText, at: number): { readonly month: number; readonly
   return isNumbered && !has(text, at + 2, "ago-after") ? { month, next: at + 2 } : null;
 }
 
-// "three months ago", "vor drei Monaten", "the last two weeks", "dans deux jours"
+// "three months ago", "two Fridays ago", "the last two weeks", "vor zwei Jahren im Mai"
 function readCount(text: TimeText, at: number): TimePhrase | null {
-  const { asOf } = text;
-  const isAgo = has(text, at, "ago-before");
-  const isAhead = has(text, at, "ahead-before");
-  const isLast = has(text, at, "last");
-  const first = isAgo || isAhead || isLast ? skip(text, at + 1) : at;
-  const count = numberAt(text, first);
-  if (count === null || count < 1) return null;
-  let after = skip(text, first + 1);
-  // "les trois derniers mois"
-  const isLastBetween = has(text, after, "last");
-  if (isLastBetween) after = skip(text, after + 1);
-  const unit = unitAt(text, after);
-  if (unit === null || count > UNITS_MAX) return null;
-  if (isLast || isLastBetween) {
-    const from = unitsBefore(unit, asOf, count);
-    return found({ from, to: dayStart(asOf, 1) }, after + 1);
-  }
-  if (isAgo) return found(unitOf(unit, asOf, -count), after + 1);
-  if (has(text, after + 1, "ago-after")) return found(unitOf(unit, asOf, -count), after + 2);
-  if (isAhead || has(text, after + 1, "ahead-after")) {
-    return found(unitOf(unit, asOf, count), after + (isAhead ? 1 : 2));
-  }
-  // "trois derniers mois" with the adjective behind: "los tres meses pasados"
-  if (has(text, after + 1, "last") && count > 1) {
-    return found({ from: unitsBefore(unit, asOf, count), to: dayStart(asOf, 1) }, after + 2);
-  }
-  return null;
+  const counted = countedTimeAt(text, at);
+  if (counted === null) return readCountedNames(text, at) ?? readLastUnits(text, at);
+  const { unit, units, isExact, next } = counted;
+  const span = spanOfCounted(counted, text.asOf);
+  const isWhole = Number.isInteger(units) && !isExact && (unit === "week" || unit === "year");
+  return isWhole ? refined(text, unit, span, next) : found(span, next);
 }
 
 // "last week", "la semaine dernière", "next Friday", "last May", "this summer"
 function readModified(text: TimeText, at: number): TimePhrase | null {
   const before = modifierAt(text, at);
   if (before !== null) {
-    const subject = skip(text, at + 1);
-    const modified = moved(text, subject, before);
+    const modified = moved(text, skip(text, before.next), before.direction);
     if (modified !== null) return modified;
   }
-  const behind = modifierAt(text, at + 1);
+  const behind = modifierBehind(text, at + 1);
   const isOfWeek = numbered(text, at, "weekday") !== null && has(text, at + 2, "week");
   if (behind === null || isOfWeek) return null;
-  const modified = moved(text, at, behind);
-  return modified === null ? null : { ...modified, next: Math.max(modified.next, at + 2) };
+  const modified = moved(text, at, behind.direction);
+  return modified === null ? null : { ...modified, next: Math.max(modified.next, behind.next) };
 }
 
-function modifierAt(text: TimeText, at: number): -1 | 0 | 1 | null {
-  if (has(text, at, "last")) return -1;
-  if (has(text, at, "this")) return 0;
-  return has(text, at, "next") ? 1 : null;
-}
-
-function moved(text: TimeText, at: number, direction: -1 | 0 | 1): TimePhrase | null {
+function moved(text: TimeText, at: number, direction: Direction): TimePhrase | null {
   const { asOf } = text;
   const { year, month: thisMonth } = yearAndMonthOf(asOf);
-  if (has(text, at, "weekend")) {
-    const saturday = unitOf("week", asOf, direction).from + 5 * DAY_MS;
-    return found({ from: saturday, to: saturday + 2 * DAY_MS }, at + 1);
-  }
+  if (has(text, at, "weekend")) return found(weekendOf(asOf, direction), at + 1);
   const unit = unitAt(text, at);
   if (unit !== null) {
     if (unit === "day" && direction === 0) return null; // "this day" names no day that can be told
@@ -279,25 +213,23 @@ function moved(text: TimeText, at: number, direction: -1 | 0 | 1): TimePhrase | 
   }
   const weekday = numbered(text, at, "weekday");
   if (weekday !== null) {
+    if (direction < 0) return found(weekdayBefore(asOf, weekday, -direction), at + 1);
     const days = weekday - weekdayOf(asOf);
-    const offset = direction === 0 ? days : direction === 1 ? days + (days <= 0 ? 7 : 0) : days - (days >= 0 ? 7 : 0);
-    return found(dayOf(asOf, offset), at + 1);
+    return found(dayOf(asOf, direction === 0 ? days : days + (days <= 0 ? 7 : 0) + 7 * (direction - 1)), at + 1);
   }
   const month = monthAt(text, at);
   if (month !== null) {
     const { month: named, next } = month;
-    const isOver = direction === -1 ? named < thisMonth : direction === 1 ? named > thisMonth : true;
-    return found(monthOf(year + (isOver ? 0 : direction), named), next);
+    const isThisYear = direction < 0 ? named < thisMonth : named > thisMonth;
+    const years = direction === 0 || !isThisYear ? direction : direction - Math.sign(direction);
+    return found(monthOf(year + years, named), next);
   }
   const season = seasonAt(text, at);
   if (season === null) return null;
-  const years = [-2, -1, 0, 1].map((offset) => seasonOf(season, year + offset));
+  if (direction < 0) return found(seasonBefore(asOf, season, -direction), at + 1);
+  const seasons = [-1, 0, 1, 2].map((offset) => seasonOf(season, year + offset));
   const wanted =
-    direction === -1
-      ? years.findLast(({ to }) => to <= asOf)
-      : direction === 1
-        ? years.find(({ from }) => from > asOf)
-        : years.find(({ to }) => to > asOf);
+    direction === 0 ? seasons.find(({ to }) => to > asOf) : seasons.filter(({ from }) => from > asOf)[direction - 1];
   return wanted === undefined ? null : found(wanted, at + 1);
 }
 
@@ -321,7 +253,7 @@ function readCalendarDay(text: TimeText, at: number): TimePhrase | null {
   const year = yearAt(text, month.next);
   if (year !== null) return found(monthOf(year.year, month.month), year.next, "absolute");
   const lastYear = skip(text, hasAny(text, month.next, ["in"]) ? month.next + 1 : month.next);
-  const relative = readFixedYear(text, lastYear) ?? null;
+  const relative = relativeYearAt(text, lastYear) ?? null;
   if (relative !== null) return found(monthOf(relative.year, month.month), relative.next);
   if (isWeak(text, at) && !isLed(text, at, MONTH_LEADS)) return null;
   return found(latestMonth(text.asOf, month.month), month.next, "absolute");
@@ -365,41 +297,13 @@ function latestMonth(asOf: number, month: number): ClosedSpan {
   return monthOf(month <= thisMonth ? year : year - 1, month);
 }
 
-/** A year in four digits, after articles and commas; in Chinese, Japanese and Korean with the word for year. */
-function yearAt(text: TimeText, at: number): { readonly year: number; readonly next: number } | null {
-  const start = skip(text, at);
-  const year = text.lexemes[start]?.digits ?? null;
-  if (year === null || !isYear(year) || isPartOfNumber(text, start)) return null;
-  if (text.lexicon.isSpaced) return { year, next: start + 1 };
-  return has(text, start + 1, "year") ? { year, next: start + 2 } : null;
-}
-
-/** Whether other digits follow or precede directly, as in a telephone number. */
-function isPartOfNumber({ lexemes }: TimeText, at: number): boolean {
-  const [before, own, after] = [lexemes[at - 1], lexemes[at], lexemes[at + 1]];
-  const isJoined = (left: Lexeme | undefined, right: Lexeme | undefined) =>
-    left?.digits != null && right?.digits != null && right.start - left.end <= 1 && left.text.length > 2;
-  return isJoined(before, own) || isJoined(own, after);
-}
-
-function readFixedYear(text: TimeText, at: number): { readonly year: number; readonly next: number } | null {
-  const fixed = isOffset(text, at, "year") ? numbered(text, at, "year") : null;
-  const modifier = fixed === null ? (modifierAt(text, at) ?? null) : null;
-  const { year } = yearAndMonthOf(text.asOf);
-  if (fixed !== null) return { year: year + fixed, next: at + 1 };
-  if (modifier !== null && has(text, skip(text, at + 1), "year"))
-    return { year: year + modifier, next: skip(text, at + 1) + 1 };
-  const behind = has(text, at, "year") ? modifierAt(text, at + 1) : null;
-  return behind === null ? null : { year: year + behind, next: at + 2 };
-}
-
 // "summer 2022", "in summer"
 function readSeason(text: TimeText, at: number): TimePhrase | null {
   const season = seasonAt(text, at);
-  if (season === null) return null;
+  if (season === null || recurs(text, at)) return null;
   const year = yearAt(text, at + 1);
   if (year !== null) return found(seasonOf(season, year.year), year.next, "absolute");
-  const relative = readFixedYear(text, skip(text, at + 1));
+  const relative = relativeYearAt(text, skip(text, at + 1));
   if (relative !== null) return found(seasonOf(season, relative.year), relative.next);
   if (text.lexicon.isSpaced && !isLed(text, at)) return null;
   const { year: thisYear } = yearAndMonthOf(text.asOf);
@@ -424,18 +328,26 @@ function readYear(text: TimeText, at: number, isPart = false): TimePhrase | null
 // "on Monday": the latest Monday before the day of the query
 function readWeekday(text: TimeText, at: number): TimePhrase | null {
   const weekday = numbered(text, at, "weekday");
-  if (weekday === null || (isWeak(text, at) && !isLed(text, at))) return null;
+  if (weekday === null || recurs(text, at) || (isWeak(text, at) && !isLed(text, at))) return null;
   // "Friday last week"
   const relative = skip(text, at + 1);
   const week = isOffset(text, relative, "week") ? numbered(text, relative, "week") : null;
   if (week !== null) return found(dayOf(unitOf("week", text.asOf, week).from, weekday - 1), relative + 1);
   const modifier = modifierAt(text, relative);
-  if (modifier !== null && has(text, skip(text, relative + 1), "week")) {
-    return found(dayOf(unitOf("week", text.asOf, modifier).from, weekday - 1), skip(text, relative + 1) + 1);
+  const subject = modifier === null ? relative : skip(text, modifier.next);
+  if (modifier !== null && has(text, subject, "week")) {
+    return found(dayOf(unitOf("week", text.asOf, modifier.direction).from, weekday - 1), subject + 1);
   }
-  if (text.lexicon.isSpaced && !isLed(text, at, WEEKDAY_LEADS)) return null;
-  const days = weekday - weekdayOf(text.asOf);
-  return found(dayOf(text.asOf, days >= 0 ? days - 7 : days), at + 1);
+  // "Freitag vor zwei Wochen"
+  const counted = countedTimeAt(text, relative);
+  if (counted !== null && counted.unit === "week" && Number.isInteger(counted.units)) {
+    return found(dayOf(unitOf("week", text.asOf, -counted.units).from, weekday - 1), counted.next);
+  }
+  // "le lundi" is every Monday, "lundi" the last one.
+  if (has(text, at - 1, "habit-before")) return null;
+  const isOneDay = has(text, at, "bare-weekday") || isLed(text, at, WEEKDAY_LEADS);
+  if (text.lexicon.isSpaced && !isOneDay) return null;
+  return found(weekdayBefore(text.asOf, weekday, 1), at + 1);
 }
 
 function readRecently(text: TimeText, at: number): TimePhrase | null {
