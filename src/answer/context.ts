@@ -128,19 +128,22 @@ function frameTokens(passage: RankedPassage, isFirst: boolean): number {
   return estimatedTokens(`\n${source}${document}`);
 }
 
+/** Length of the day in an ISO 8601 time. */
+const DAY_UNITS = "2026-11-21".length;
+
 function documentOpening(passage: RankedPassage | undefined): string {
   if (passage === undefined) return opening("document");
-  const { title, type, source, createdAt, occurredAt } = passage.memory;
+  const { title, type, source, createdAt, occurredAt, occurredAtGiven } = passage.memory;
   return opening("document", {
     title: title ?? source?.filename ?? null,
     type,
-    happened: occurredAt === null ? null : dayOf(occurredAt),
+    happened: occurredAt === null ? null : (occurredAtGiven?.slice(0, DAY_UNITS) ?? dayOf(occurredAt)),
     stored: dayOf(createdAt),
   });
 }
 
 function dayOf(ms: number): string {
-  return isoTime(ms).slice(0, "2026-11-21".length);
+  return isoTime(ms).slice(0, DAY_UNITS);
 }
 
 // Attributes of a source element. For a turn, these are its day, and its speaker if the passage does not begin with the

@@ -8,7 +8,7 @@ import type { Viewer } from "../domain/scope.ts";
 import { isoTime } from "../kit/clock.ts";
 import { userSubject } from "../ports/idempotency-store.ts";
 import type { ChatQuestion, ChatService } from "../services/chats.ts";
-import { checkNotBlank, checkTime } from "./drafts.ts";
+import { askedAt, checkNotBlank } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import {
   type Answer,
@@ -203,7 +203,7 @@ function questionOf(body: Static<typeof schema.SendMessage>): ChatQuestion {
     maxSources: body.maxSources ?? LIMITS.sourcesDefault,
     filter: filterOf(body.filters),
     instructions: body.instructions ?? null,
-    ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
+    ...askedAt(body),
   };
 }
 

@@ -8,11 +8,13 @@ import {
   type AttributeType,
   type AttributeValues,
   type ChangedAttributes,
-  GIVEN_ATTRIBUTES,
   type GivenAttributes,
+  INPUT_ATTRIBUTES,
 } from "../domain/memory-attributes.ts";
 import { parseIsoTime } from "../kit/clock.ts";
+import { isTimeZone, offsetIn } from "../kit/time-zone.ts";
 import type { Incoming } from "../services/intake.ts";
+import type { AskedAt } from "../services/search.ts";
 import type { JsonValue } from "./schema/attributes.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
@@ -46,13 +48,14 @@ export function changeOf(body: UpdateMemory, nowMs: number): Incoming<MemoryChan
 
 /** The values of a body that are given, checked and converted; null stays null. */
 function changedAttributes(body: Omit<UpdateMemory, "content">, nowMs: number, at: string): ChangedAttributes {
-  const entries = GIVEN_ATTRIBUTES.flatMap(({ name, property, type }) => {
+  const entries = INPUT_ATTRIBUTES.flatMap(({ name, property, type }) => {
     const value = body[name];
     if (value === undefined) return [];
     const convert = CONVERSIONS[type] as (value: unknown, param: string, nowMs: number) => unknown;
     return [[property, value === null ? null : convert(value, fieldAt(at, name), nowMs)]];
   });
-  return Object.fromEntries(entries);
+  const { occurred_at } = body;
+  return { ...Object.fromEntries(entries), ...(occurred_at !== undefined && { occurredAtGiven: occurred_at }) };
 }
 
 const same = <Value>(value: Value) => value;
@@ -141,6 +144,33 @@ export function checkTime(text: string, param: string): number {
     `'${param}' must be an ISO 8601 time such as "2026-01-31T12:00:00Z", or a date such as "2026-01-31", from the year 0001 to 9999.`,
     { param },
   );
+}
+
+/** @throws Fault `invalid_request` if a text is not the IANA name of a time zone */
+export function checkTimeZone(name: string, param: string): string {
+  if (isTimeZone(name)) return name;
+  throw new Fault(
+    "invalid_request",
+    `'${param}' must be the IANA name of a time zone, such as "Europe/Zurich", found "${name}".`,
+    { param },
+  );
+}
+
+/**
+ * When and in which time zone a question is asked.
+ * @param at path of the fields in the request (`mneme`), for the error's `param`
+ * @throws Fault `invalid_request`
+ */
+export function askedAt(
+  { asOf, time_zone }: { readonly asOf?: string | null; readonly time_zone?: string | null },
+  at = "",
+): AskedAt {
+  const named = time_zone == null ? null : checkTimeZone(time_zone, fieldAt(at, "time_zone"));
+  const timeZone = named ?? (asOf == null ? null : offsetIn(asOf));
+  return {
+    ...(asOf != null && { asOf: checkTime(asOf, fieldAt(at, "asOf")), isDay: !asOf.includes("T") }),
+    ...(timeZone !== null && { timeZone }),
+  };
 }
 
 function checkContent(content: CreateMemory["content"], param: string): void {

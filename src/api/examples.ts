@@ -93,6 +93,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   title: "Spare key",
   total_results: 1,
   type: "note",
+  time_zone: "Europe/Zurich",
   url: "https://app.example.com/hooks/mneme",
   used: 412,
   userId: "ada",

@@ -3,7 +3,8 @@
 import { LIMITS } from "../domain/limits.ts";
 import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
 import { isoTime } from "../kit/clock.ts";
-import { type ProjectService, removeProject } from "../services/projects.ts";
+import { type ProjectService, removeProject, type SettingsChange } from "../services/projects.ts";
+import { checkTimeZone } from "./drafts.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -41,8 +42,10 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       body: schema.UpdateProject,
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
-      prepare: ({ principal, query, body }) =>
-        projects.checkAddress(principal, body, namedProjectId(query.projectId) ?? principal.projectId),
+      prepare: ({ principal, query, body }) => {
+        checkSettings(body);
+        return projects.checkAddress(principal, body, namedProjectId(query.projectId) ?? principal.projectId);
+      },
       change: (tx, { principal, query, body }) => projects.change(tx, principal, namedProjectId(query.projectId), body),
       answer: (project) => ({ status: 200, body: projectView(project) }),
     }),
@@ -60,7 +63,10 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 201: schema.ProjectWithKey },
       faults: ["unsafe_url"],
       isIdempotent: true,
-      prepare: ({ principal, body }) => projects.checkAddress(principal, body, null),
+      prepare: ({ principal, body }) => {
+        checkSettings(body);
+        return projects.checkAddress(principal, body, null);
+      },
       change: (tx, { body }) => projects.create(tx, body),
       answer: ({ project, issued }) => {
         const shown = projectView(project);
@@ -115,6 +121,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["unsafe_url", "project_not_found"],
       prepare: async ({ principal, params, body }) => {
         const id = projectPathId(params.id);
+        checkSettings(body);
         await projects.checkAddress(principal, body, id);
         return id;
       },
@@ -155,6 +162,10 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       read: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
     }),
   ];
+}
+
+function checkSettings({ time_zone }: SettingsChange): void {
+  if (time_zone != null) checkTimeZone(time_zone, "time_zone");
 }
 
 /** A Project, without the language model's key. */

@@ -10,7 +10,7 @@ import type { Principal } from "../domain/scope.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, RequestedSearch, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
-import { checkNotBlank, checkTime } from "./drafts.ts";
+import { askedAt, checkNotBlank } from "./drafts.ts";
 import { type Answer, type Operation, reading, type WrittenAnswer, writing } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -43,7 +43,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       includeGraph: body.includeGraph ?? false,
       filter,
       ...scopeOf(body),
-      ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
+      ...askedAt(body),
     };
     const ranking = await search.search(principal, requested, asker);
     return { status: 200, body: searchView(ranking, body.explain === true) };
@@ -112,7 +112,7 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
     instructions: body.instructions ?? null,
     model: body.model ?? null,
     ...scopeOf(body),
-    ...(body.asOf != null && { asOf: checkTime(body.asOf, "asOf") }),
+    ...askedAt(body),
   };
 }
 

@@ -5,7 +5,7 @@ import type { User, UserEvent } from "../domain/user.ts";
 import { isoTime } from "../kit/clock.ts";
 import { profileSubject, userSubject } from "../ports/idempotency-store.ts";
 import type { UserService } from "../services/users.ts";
-import { checkJsonSize, checkMetadata } from "./drafts.ts";
+import { checkJsonSize, checkMetadata, checkTimeZone } from "./drafts.ts";
 import { checkCallerId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -27,10 +27,12 @@ export function userOperations(users: UserService): readonly Operation[] {
       answers: { 200: schema.User },
       faults: ["metadata_too_large"],
       isIdempotent: true,
-      prepare: ({ body: { metadata } }) => {
+      prepare: ({ body: { metadata, time_zone } }) => {
         if (metadata != null) checkMetadata(metadata, "metadata");
+        if (time_zone != null) checkTimeZone(time_zone, "time_zone");
       },
-      change: (tx, { principal, body }) => users.upsert(tx, principal, body),
+      change: (tx, { principal, body: { time_zone, ...profile } }) =>
+        users.upsert(tx, principal, { ...profile, ...(time_zone !== undefined && { timeZone: time_zone }) }),
       answer: (user) => ({
         status: 200,
         body: userView(user),
@@ -130,6 +132,7 @@ function userView(user: User): View<typeof schema.User> {
     name: user.name,
     email: user.email,
     metadata: user.metadata ?? {},
+    time_zone: user.timeZone,
     created_at: isoTime(user.createdAt),
   };
 }

@@ -99,7 +99,7 @@ export function createOperations(
   const wakeIngest = () => worker.wake();
   const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
   const searching = { index, memories, relations: stores.relations, accounts, embedders, rerankers, ...reading, clock };
-  const search = new SearchService({ ...searching, queue });
+  const search = new SearchService({ ...searching, users, queue });
   const answers = new AnswerService({
     search,
     accounts,

@@ -58,6 +58,10 @@ export const LIMITS = {
   /** Maximum length of a user's `name` and `email`, and of the names of keys and projects. */
   nameCharacters: 256,
   emailCharacters: 320,
+  /** Maximum length of a time in a request. */
+  timeCharacters: 40,
+  /** Maximum length of the name of a time zone. */
+  timeZoneCharacters: 64,
   /** Maximum size of an event's `data` as compact UTF-8 JSON. */
   eventDataBytes: 10 * KiB,
   eventTypeCharacters: 128,

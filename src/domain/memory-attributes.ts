@@ -40,6 +40,8 @@ export interface MemoryAttribute {
    * null.
    */
   readonly setBy: "caller" | "extraction" | "server" | "relations";
+  /** Whether requests have it. Another attribute that a caller sets may bring it with it. */
+  readonly isInput: boolean;
   /** Whether filters can compare it. They compare parts of `metadata` by paths. */
   readonly isFilterable: boolean;
   /** Whether requests can be limited to the memories with one of its values. */
@@ -61,13 +63,14 @@ export interface MemoryAttribute {
 
 const plain = {
   setBy: "caller",
+  isInput: true,
   isFilterable: true,
   isScope: false,
   inResults: "always",
   inExports: "always",
 } as const;
 const extracted = { ...plain, setBy: "extraction" } as const;
-const ofServer = { ...plain, setBy: "server", type: "time" } as const;
+const ofServer = { ...plain, setBy: "server", isInput: false, type: "time" } as const;
 const callerId = { ...plain, type: "id", charactersMax: LIMITS.callerIdCharacters } as const;
 const scope = { ...callerId, isScope: true, inResults: "since later", inExports: "since later" } as const;
 
@@ -150,11 +153,25 @@ export const MEMORY_ATTRIBUTES = {
     column: "occurred_at",
     type: "time",
     inResults: "since later",
-    meaning: "ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`",
+    meaning:
+      "ISO 8601 time, or a date, which begins at midnight in the time zone of the user, else of the project: when it happened, as opposed to `created_at`",
+  },
+  occurredAtGiven: {
+    ...plain,
+    name: "occurred_at_given",
+    column: "occurred_at_given",
+    type: "text",
+    charactersMax: LIMITS.timeCharacters,
+    isInput: false,
+    isFilterable: false,
+    inResults: "never",
+    inExports: "since later",
+    meaning: "`occurred_at` as it was sent",
   },
   supersededBy: {
     ...plain,
     setBy: "relations",
+    isInput: false,
     name: "superseded_by",
     column: "superseded_by",
     type: "id",
@@ -173,6 +190,8 @@ export type AttributesWith<Description extends Partial<MemoryAttribute>> = {
 }[AttributeName];
 /** Name of an attribute that callers can set. */
 export type GivenAttribute = AttributesWith<{ readonly setBy: "caller" | "extraction" }>;
+/** Name of an attribute that requests have. */
+export type InputAttribute = AttributesWith<{ readonly isInput: true }>;
 /** Name of an attribute that is extracted if no caller sets it. */
 export type ExtractedField = AttributesWith<{ readonly setBy: "extraction" }>;
 /** Name of an attribute to whose values requests can be limited. */
@@ -220,6 +239,8 @@ export const ATTRIBUTES = Object.entries(MEMORY_ATTRIBUTES).map(
 export const GIVEN_ATTRIBUTES = ATTRIBUTES.filter(
   (row): row is NamedAttribute<GivenAttribute> => row.setBy === "caller" || row.setBy === "extraction",
 );
+/** The rows of the attributes that requests have. */
+export const INPUT_ATTRIBUTES = ATTRIBUTES.filter((row): row is NamedAttribute<InputAttribute> => row.isInput);
 /** Names of the attributes that are extracted if no caller sets them. */
 export const EXTRACTED_FIELDS = GIVEN_ATTRIBUTES.filter(({ setBy }) => setBy === "extraction").map(
   ({ property }) => property as ExtractedField,

@@ -153,7 +153,14 @@ export const EXPORT_FIELDS = {
     }),
   },
   /** A known user. */
-  user: { id: text, name: orNull(text), email: orNull(text), metadata: orNull(object), created_at: count },
+  user: {
+    id: text,
+    name: orNull(text),
+    email: orNull(text),
+    metadata: orNull(object),
+    time_zone: { ...text, isOptional: true },
+    created_at: count,
+  },
   event: {
     id: idOf("evt"),
     userId: column("user_id", text),

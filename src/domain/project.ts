@@ -65,6 +65,8 @@ export interface ProjectSettings {
   readonly default_mode: ModeName;
   /** off: relations that no person set have no effect. */
   readonly superseding: Superseding;
+  /** IANA name of the zone of users that have none of their own; null: UTC. */
+  readonly time_zone: string | null;
 }
 
 /** Settings of a new project. */
@@ -82,6 +84,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   min_evidence: null,
   default_mode: "balanced",
   superseding: "on",
+  time_zone: null,
 };
 
 /** A stored project. */

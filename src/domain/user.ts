@@ -10,6 +10,8 @@ export interface User {
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: JsonObject | null;
+  /** IANA name; null: the zone of the project holds. */
+  readonly timeZone: string | null;
   /**
    * When the user was created, in Unix milliseconds. If a deleted user is created again, this is the time of the new
    * creation.
@@ -25,6 +27,7 @@ export interface UserDraft {
   readonly name?: string | null;
   readonly email?: string | null;
   readonly metadata?: JsonObject | null;
+  readonly timeZone?: string | null;
 }
 
 /** A logged event of a user. */

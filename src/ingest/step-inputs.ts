@@ -12,6 +12,8 @@ import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
 
+/** Length of the day in an ISO 8601 time. */
+const DAY_UNITS = "2026-11-21".length;
 /** Maximum number of phrases. A language model finds a few dozen entities, and a caller may give 50 tags. */
 const KNOWN_ENTITIES_MAX = 64;
 
@@ -82,8 +84,8 @@ export function withExtraction(input: PrepareInput, extraction: LlmExtraction | 
 
 // The day that a caller gave. `occurred_at` takes precedence over `metadata.date`. A number in the metadata becomes
 // digits: preparation decides whether they are seconds or milliseconds, as it does for a text.
-function dateOf({ metadata, occurredAt }: Memory): string | null {
-  if (occurredAt !== null) return isoTime(occurredAt);
+function dateOf({ metadata, occurredAt, occurredAtGiven }: Memory): string | null {
+  if (occurredAt !== null) return occurredAtGiven?.slice(0, DAY_UNITS) ?? isoTime(occurredAt);
   const date = metadata?.date;
   return typeof date === "string" || typeof date === "number" ? String(date) : null;
 }

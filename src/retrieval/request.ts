@@ -10,7 +10,7 @@ import type { RelationStore } from "../ports/relation-store.ts";
 import type { FilteredScope } from "./admissible.ts";
 import type { Mode } from "./modes.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import type { QueryTime } from "./time/resolve-time.ts";
+import type { ZonedTime } from "./time/zoned-time.ts";
 
 /** A search request. */
 export interface SearchRequest extends FilteredScope {
@@ -23,6 +23,10 @@ export interface SearchRequest extends FilteredScope {
   readonly includeGraph: boolean;
   /** Time at which the query is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
   readonly asOf?: number;
+  /** Whether `asOf` is a whole day, given by its first instant in UTC: the same day in every time zone. */
+  readonly isDay?: boolean;
+  /** The time zone in which times in the query are read. It is asked for only if the query names one. Default: UTC. */
+  readonly timeZone?: () => string | Promise<string>;
   /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
   readonly waitedMs?: number;
   readonly signal?: AbortSignal;
@@ -63,5 +67,5 @@ export interface Search {
   /** Whether standing instructions and preferences are offered to the query. */
   readonly offersStanding: boolean;
   /** The time that the query names; null if it names none. */
-  readonly time: QueryTime | null;
+  readonly time: ZonedTime | null;
 }

@@ -25,7 +25,7 @@ import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
-import { type QueryTime, resolveTime } from "./time/resolve-time.ts";
+import { instantsOf, resolveZoned, type ZonedTime } from "./time/zoned-time.ts";
 
 /**
  * Maximum number of attempts of a search. A search begins again if the project's model is swapped meanwhile, which
@@ -93,7 +93,7 @@ async function searchOnce(
   const reranker = parts.rerankers.for(embedder);
   const language = await parts.languageOf(request.query);
   const mode = modeOf({ embedder, reranker }, request, language, changes);
-  const time = resolveTime(request.query, asOf, language);
+  const time = await resolveZoned(request.query, { ...request, asOf, language });
   const isOffering = offersStanding(request.query, language, request.limit);
   const running: Search = {
     ...{ parts, request, mode, index, embedder, reranker, within, watch, language, time },
@@ -171,8 +171,8 @@ async function findCandidates(running: Search, embedding: StartedEmbedding): Pro
   return { candidates, rest, walk };
 }
 
-function namedTime(time: QueryTime | null, span: TimeSpan | null): NamedTime | null {
-  return time === null || span === null ? null : { ...span, expression: time.expression };
+function namedTime(time: ZonedTime | null, span: TimeSpan | null): NamedTime | null {
+  return time === null || span === null ? null : { ...instantsOf(span, time.zone), expression: time.expression };
 }
 
 /**

@@ -28,10 +28,10 @@ import type { Transaction } from "../ports/transactions.ts";
 import { withoutOutdated } from "../retrieval/current-first.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { Generation, type GenerationDependencies, type Sampling, usageOf } from "./generation.ts";
-import type { Asker, SearchService } from "./search.ts";
+import type { AskedAt, Asker, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
-export interface Question extends MemoryScope {
+export interface Question extends MemoryScope, AskedAt {
   readonly text: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
@@ -39,8 +39,6 @@ export interface Question extends MemoryScope {
   readonly maxSources: number;
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
-  /** Time at which the question is asked, Unix milliseconds; default: now. */
-  readonly asOf?: number;
   /** The caller's instructions to the language model on tone and form; null if there are none. */
   readonly instructions: string | null;
   /** Language model to use instead of the configured one; null if the configured one is used. */

@@ -9,6 +9,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft, MemoryState, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import { isoTime } from "../kit/clock.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
 import type { Log } from "../kit/log.ts";
@@ -18,6 +19,7 @@ import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { ContentCache } from "./content-cache.ts";
+import { withZonedDates } from "./zones.ts";
 
 /** A memory with its text, as callers see it. */
 export interface MemoryWithContent {
@@ -156,7 +158,8 @@ export class MemoryService {
     const parts = [...groupsWithin(admitted, PART_CHARACTERS_MAX, ({ content }) => content.length)];
     // without drafts, `accept` still refuses a project that does not exist
     for (const part of parts.length === 0 ? [[]] : parts) {
-      accepted.push(...(await transaction.memories.accept(viewer.projectId, part)));
+      const dated = await withZonedDates(transaction, viewer.projectId, part);
+      accepted.push(...(await transaction.memories.accept(viewer.projectId, dated)));
       if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
     }
     const results = accepted.values();
@@ -186,7 +189,10 @@ export class MemoryService {
     refuseGivingAway(viewer, change.userId);
     const before = await visibleMemory(transaction.memories, viewer, id);
     if (before === null) return null;
-    const accepted = await transaction.memories.change(viewer.projectId, id, change);
+    const { userId = before.userId } = change;
+    const [dated] = await withZonedDates(transaction, viewer.projectId, [{ ...change, userId }]);
+    const occurred = dated?.occurredAt === undefined ? {} : { occurredAt: dated.occurredAt };
+    const accepted = await transaction.memories.change(viewer.projectId, id, { ...change, ...occurred });
     if (accepted === null) return null;
     return this.#follow(transaction, viewer.projectId, accepted, dayOf(before) !== dayOf(accepted.memory));
   }
@@ -342,11 +348,10 @@ export class MemoryService {
   }
 }
 
-const DAY_MS = 86_400_000;
-
 /** The day that turns without a day of their own have, as a text for comparisons; null if the caller gave none. */
-function dayOf({ occurredAt, metadata }: Pick<MemoryDraft, "occurredAt" | "metadata"> | Memory): string | null {
-  if (occurredAt != null) return String(Math.floor(occurredAt / DAY_MS));
+function dayOf(dated: Pick<MemoryDraft, "occurredAt" | "occurredAtGiven" | "metadata"> | Memory): string | null {
+  const { occurredAt, occurredAtGiven, metadata } = dated;
+  if (occurredAt != null) return (occurredAtGiven ?? isoTime(occurredAt)).slice(0, "2026-11-21".length);
   return metadata?.date === undefined ? null : JSON.stringify(metadata.date);
 }
 

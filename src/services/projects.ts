@@ -35,6 +35,7 @@ export interface SettingsChange {
   readonly min_evidence?: number | null;
   readonly default_mode?: ModeName | null;
   readonly superseding?: Superseding | null;
+  readonly time_zone?: string | null;
 }
 
 /** A change to a project, as a caller sends it. */
@@ -220,6 +221,7 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
         : (change.default_mode ?? DEFAULT_SETTINGS.default_mode),
     superseding:
       change.superseding === undefined ? settings.superseding : (change.superseding ?? DEFAULT_SETTINGS.superseding),
+    time_zone: change.time_zone === undefined ? settings.time_zone : change.time_zone,
   };
 }
 

@@ -9,13 +9,25 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Reranker } from "../ports/models.ts";
+import type { UserStore } from "../ports/user-store.ts";
 import { admissibleSet, type FilteredScope, isWithin } from "../retrieval/admissible.ts";
 import type { RetrievalDependencies } from "../retrieval/request.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
 import type { SearchQueue } from "./search-queue.ts";
+import { zoneOf } from "./zones.ts";
+
+/** When and in which time zone a question is asked. */
+export interface AskedAt {
+  /** Unix milliseconds; default: now. */
+  readonly asOf?: number;
+  /** Whether `asOf` is a whole day, given by its first instant in UTC: the same day in every time zone. */
+  readonly isDay?: boolean;
+  /** IANA name, or an offset such as `+09:00`; default: the zone of the user, else that of the project, else UTC. */
+  readonly timeZone?: string;
+}
 
 /** A search as a caller requests it. It covers the memories of all users, agents and sessions that it does not name. */
-export interface RequestedSearch extends MemoryScope {
+export interface RequestedSearch extends MemoryScope, AskedAt {
   readonly query: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
@@ -24,8 +36,6 @@ export interface RequestedSearch extends MemoryScope {
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
-  /** Time at which the query is asked, Unix milliseconds; default: now. */
-  readonly asOf?: number;
 }
 
 /** The part of a requested search that limits which memories it may find. */
@@ -43,6 +53,7 @@ export interface Asker {
 export type SearchServiceDependencies = RetrievalDependencies & {
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
+  readonly users: Pick<UserStore, "get">;
   readonly queue: SearchQueue;
 };
 
@@ -66,7 +77,8 @@ export class SearchService {
     const scope = await this.#scopeOf(viewer, requested);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
-      return search(this.#parts, { ...requested, mode: task, ...scope, waitedMs, signal });
+      const timeZone = () => requested.timeZone ?? this.#timeZone(viewer, requested);
+      return search(this.#parts, { ...requested, timeZone, mode: task, ...scope, waitedMs, signal });
     });
   }
 
@@ -115,6 +127,10 @@ export class SearchService {
   async #defaultMode({ projectId }: Viewer): Promise<ModeName> {
     const project = await this.#parts.accounts.project(projectId);
     return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
+  }
+
+  async #timeZone(viewer: Viewer, requested: RequestedScope): Promise<string> {
+    return zoneOf(this.#parts, viewer.projectId, userOf(viewer, requested.userId) ?? null);
   }
 
   async #scopeOf(viewer: Viewer, requested: RequestedScope): Promise<FilteredScope> {

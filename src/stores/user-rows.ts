@@ -15,7 +15,7 @@ const FIND_USERS = ({ isIn }: Dialect) => `SELECT id, user_key, known_key FROM u
 const MAKE_KNOWN = ({ nextKnownUser }: Dialect) => `INSERT INTO users (project_key, id, known_key, created_at)
   VALUES ($projectKey, $userId, ${nextKnownUser}, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
-    name = NULL, email = NULL, metadata = NULL
+    name = NULL, email = NULL, metadata = NULL, time_zone = NULL
   RETURNING id, user_key, known_key`;
 
 type FoundUser = { readonly id: string; readonly user_key: bigint; readonly known_key: bigint | null };

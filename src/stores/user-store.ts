@@ -27,7 +27,8 @@ import { projectKeyOf, USER_KEY, UserKeys } from "./user-rows.ts";
 const CHANGE_PROFILE = `UPDATE users SET
     name = CASE WHEN CAST($hasName AS bigint) = 1 THEN $name ELSE name END,
     email = CASE WHEN CAST($hasEmail AS bigint) = 1 THEN $email ELSE email END,
-    metadata = CASE WHEN CAST($hasMetadata AS bigint) = 1 THEN $metadata ELSE metadata END
+    metadata = CASE WHEN CAST($hasMetadata AS bigint) = 1 THEN $metadata ELSE metadata END,
+    time_zone = CASE WHEN CAST($hasTimeZone AS bigint) = 1 THEN $timeZone ELSE time_zone END
   WHERE user_key = $userKey RETURNING ${USER_COLUMNS}`;
 
 const FIND_KNOWN = `SELECT ${USER_COLUMNS} FROM users
@@ -38,7 +39,7 @@ const LIST_USERS = `SELECT ${USER_COLUMNS} FROM users
 const LIST_USERS_BEFORE = `SELECT ${USER_COLUMNS} FROM users
   WHERE project_key = ${PROJECT_KEY} AND known_key < $before ORDER BY known_key DESC LIMIT $rows`;
 
-const FORGET = `UPDATE users SET known_key = NULL, name = NULL, email = NULL, metadata = NULL
+const FORGET = `UPDATE users SET known_key = NULL, name = NULL, email = NULL, metadata = NULL, time_zone = NULL
   WHERE id = $userId AND project_key = ${PROJECT_KEY} AND known_key IS NOT NULL`;
 
 const ADD_EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)

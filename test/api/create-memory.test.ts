@@ -38,7 +38,8 @@ describe("202", () => {
     expect(status).toBe(202);
     const { id, created_at, updated_at, progress, ...rest } = body;
     const times = { expires_at: "2999-01-31T10:00:00.000Z", occurred_at: "2024-05-03T00:00:00.000Z" };
-    expect(rest).toEqual({ ...given, status: "processing", source: null, ...times });
+    const added = { source: null, occurred_at_given: given.occurred_at, superseded_by: null };
+    expect(rest).toEqual({ ...given, status: "processing", ...added, ...times });
     expect(id).toMatch(/^mem_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(updated_at).toBe(created_at);

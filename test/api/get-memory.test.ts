@@ -23,7 +23,18 @@ test("200: the whole memory, the same as in the list", async () => {
   expect(Object.keys(body).sort()).toEqual(
     [
       ...["chunk_count", "content", "created_at", "expires_at", "externalId", "extraction", "id", "language"],
-      ...["metadata", "source", "occurred_at", "status", "tags", "title", "type", "updated_at", "userId"],
+      ...[
+        "metadata",
+        "source",
+        "occurred_at",
+        "occurred_at_given",
+        "status",
+        "tags",
+        "title",
+        "type",
+        "updated_at",
+        "userId",
+      ],
       ...["agentId", "sessionId", "superseded_by", "relations"],
     ].sort(),
   );

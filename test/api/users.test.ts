@@ -30,7 +30,14 @@ describe("upsertUser", () => {
   test("200: the whole user; absent fields are null or empty", async () => {
     const { status, body } = await upsert({ id: "bare" });
     expect(status).toBe(200);
-    expect(body).toEqual({ id: "bare", name: null, email: null, metadata: {}, created_at: expect.any(String) });
+    expect(body).toEqual({
+      id: "bare",
+      name: null,
+      email: null,
+      metadata: {},
+      time_zone: null,
+      created_at: expect.any(String),
+    });
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
@@ -40,6 +47,7 @@ describe("upsertUser", () => {
       name: "Ada Lovelace",
       email: "ada@example.com",
       metadata: { plan: "gold", n: [1, null] },
+      time_zone: "Europe/Zurich",
     };
     const { status, body } = await upsert(given);
     expect([status, body]).toEqual([200, { ...given, created_at: body.created_at }]);
@@ -153,7 +161,7 @@ describe("a user is created", () => {
       const { status, body } = await get(userId);
       expect([status, body]).toEqual([
         200,
-        { id: userId, name: null, email: null, metadata: {}, created_at: expect.any(String) },
+        { id: userId, name: null, email: null, metadata: {}, time_zone: null, created_at: expect.any(String) },
       ]);
       const all = await walk(mneme, "/v1/users");
       expect(all.filter(({ id }) => id === userId)).toEqual([body]);

@@ -23,6 +23,7 @@ export interface OracleMemory {
   given: Set<ExtractedField>;
   expiresAt: number | null;
   occurredAt: number | null;
+  occurredAtGiven: string | null;
   agentId: string | null;
   sessionId: string | null;
   deletedAt: number | null;
@@ -231,6 +232,7 @@ export class MemoryOracle {
     Object.assign(memory, { externalId, userId });
     if (change.expiresAt !== undefined) memory.expiresAt = change.expiresAt;
     if (change.occurredAt !== undefined) memory.occurredAt = change.occurredAt;
+    if (change.occurredAtGiven !== undefined) memory.occurredAtGiven = change.occurredAtGiven;
     if (change.agentId !== undefined) memory.agentId = change.agentId;
     if (change.sessionId !== undefined) memory.sessionId = change.sessionId;
     if (isRework) return { memory, outcome: "rewritten" };
@@ -311,6 +313,7 @@ export class MemoryOracle {
       given: new Set(EXTRACTED_FIELDS.filter((field) => draft[field] !== undefined)),
       expiresAt: draft.expiresAt ?? null,
       occurredAt: draft.occurredAt ?? null,
+      occurredAtGiven: draft.occurredAtGiven ?? null,
       agentId: draft.agentId ?? null,
       sessionId: draft.sessionId ?? null,
       deletedAt: null,
@@ -327,8 +330,9 @@ export class MemoryOracle {
 
 /** A copy of what callers set, except the content. */
 function attributesOf(memory: OracleMemory) {
-  const { userId, externalId, attributes, given, expiresAt, occurredAt, agentId, sessionId } = memory;
-  const times = { expiresAt, occurredAt };
+  const { userId, externalId, attributes, given, agentId, sessionId } = memory;
+  const { expiresAt, occurredAt, occurredAtGiven } = memory;
+  const times = { expiresAt, occurredAt, occurredAtGiven };
   return { userId, externalId, agentId, sessionId, ...times, attributes: { ...attributes }, given: new Set(given) };
 }
 

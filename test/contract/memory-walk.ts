@@ -106,7 +106,7 @@ export class RandomWalk {
       ...this.#maybe({ type: `k${this.#integer(2)}` }),
       ...this.#maybe({ tags: [`g${this.#integer(3)}`, `g${this.#integer(3)}`] }),
       ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
-      ...this.#maybe({ occurredAt: this.#integer(9) }),
+      ...this.#maybe(asGiven(this.#integer(9))),
       ...this.#maybe({ agentId: `a${this.#integer(2)}` }),
       ...this.#maybe({ sessionId: `s${this.#integer(2)}` }),
     }));
@@ -132,7 +132,7 @@ export class RandomWalk {
       ...this.#maybe({ type: orNull(`k${this.#integer(2)}`) }),
       ...this.#maybe({ tags: orNull([`g${this.#integer(3)}`]) }),
       ...(this.random() < 0.2 && { expiresAt: orNull(now + 1 + this.#integer(5_000)) }),
-      ...this.#maybe({ occurredAt: orNull(this.#integer(9)) }),
+      ...this.#maybe(asGiven(orNull(this.#integer(9)))),
       ...this.#maybe({ agentId: orNull(`a${this.#integer(2)}`) }),
       ...this.#maybe({ sessionId: orNull(`s${this.#integer(2)}`) }),
     };
@@ -280,6 +280,7 @@ export class RandomWalk {
         externalId: memory.externalId,
         expiresAt: memory.expiresAt,
         occurredAt: memory.occurredAt,
+        occurredAtGiven: memory.occurredAtGiven,
         agentId: memory.agentId,
         sessionId: memory.sessionId,
         given: [...memory.given].sort(),
@@ -341,13 +342,19 @@ function shown(result: Accepted | OracleOutcome | Fault | FaultCode | null | und
   return { key: result.memory.key, outcome: result.outcome };
 }
 
+// A time comes with the text that a caller gave for it.
+function asGiven<Time extends number | null>(occurredAt: Time) {
+  const occurredAtGiven = occurredAt === null ? null : `given ${occurredAt}`;
+  return { occurredAt, occurredAtGiven: occurredAtGiven as Time extends number ? string : null };
+}
+
 function comparable(memory: Memory) {
   const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, occurredAt, given } = memory;
-  const { agentId, sessionId } = memory;
+  const { occurredAtGiven, agentId, sessionId } = memory;
   const { status } = state;
   return {
     ...{ key, version, status, title, type, tags, language, userId, externalId, expiresAt, occurredAt },
-    ...{ agentId, sessionId },
+    ...{ occurredAtGiven, agentId, sessionId },
     given: [...given].sort(),
   };
 }

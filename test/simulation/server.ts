@@ -127,6 +127,7 @@ export class Server {
       memories,
       relations,
       accounts,
+      users,
       embedders,
       rerankers,
       ...reading,

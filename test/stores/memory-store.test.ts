@@ -69,6 +69,7 @@ onEachDatabase("MemoryStore", (open) => {
         externalId: "e",
         expiresAt: clock.now() + 5,
         occurredAt: -62_135_596_800_000,
+        occurredAtGiven: "0001-01-01",
         agentId: "ägent",
         sessionId: "s 1",
       };
@@ -91,6 +92,7 @@ onEachDatabase("MemoryStore", (open) => {
         updatedAt: clock.now(),
         expiresAt: clock.now() + 5,
         occurredAt: -62_135_596_800_000,
+        occurredAtGiven: "0001-01-01",
         agentId: "ägent",
         sessionId: "s 1",
         contentBytes: 12,

@@ -380,6 +380,7 @@ describe("a file of schema version 1", () => {
       updatedAt: 9,
       expiresAt: null,
       occurredAt: null,
+      occurredAtGiven: null,
       contentBytes: 4,
       source: null,
       given: [],

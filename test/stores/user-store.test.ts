@@ -36,7 +36,14 @@ onEachDatabase("UserStore", (open) => {
   describe("upsert", () => {
     test("makes a user known, with null for fields that were not given", async () => {
       const user = await store.upsert(project, { id: "u" });
-      expect(user).toEqual({ id: "u", name: null, email: null, metadata: null, createdAt: clock.now() });
+      expect(user).toEqual({
+        id: "u",
+        name: null,
+        email: null,
+        metadata: null,
+        timeZone: null,
+        createdAt: clock.now(),
+      });
       expect(await store.get(project, "u")).toEqual(user);
       expect(await listed()).toEqual(["u"]);
     });
@@ -51,6 +58,7 @@ onEachDatabase("UserStore", (open) => {
         name: "Ada",
         email: "ada@example.org",
         metadata,
+        timeZone: null,
         createdAt,
       });
       expect(await store.upsert(project, { id: "u", name: null, metadata: { other: true } })).toEqual({
@@ -58,6 +66,7 @@ onEachDatabase("UserStore", (open) => {
         name: null,
         email: "ada@example.org",
         metadata: { other: true },
+        timeZone: null,
         createdAt,
       });
       expect(await store.upsert(project, { id: "u", email: null, metadata: null })).toEqual({
@@ -65,6 +74,7 @@ onEachDatabase("UserStore", (open) => {
         name: null,
         email: null,
         metadata: null,
+        timeZone: null,
         createdAt,
       });
     });
@@ -143,6 +153,7 @@ onEachDatabase("UserStore", (open) => {
         name: null,
         email: null,
         metadata: null,
+        timeZone: null,
         createdAt: clock.now(),
       });
       expect(await stores.memories.userKey(project, "u")).toBe(key);
@@ -277,6 +288,7 @@ class RandomWalk {
       ...(this.#integer(2) === 0 && { name: this.#pick([null, "", "Ada", "Grace"]) }),
       ...(this.#integer(2) === 0 && { email: this.#pick([null, "a@example.org"]) }),
       ...(this.#integer(2) === 0 && { metadata: this.#pick([null, {}, { n: this.#integer(9) }]) }),
+      ...(this.#integer(2) === 0 && { timeZone: this.#pick([null, "Asia/Tokyo", "Europe/Rome"]) }),
     };
     const user = { ...this.#named(project, id).item, ...draft };
     this.#users.set(owner(project, id), { ...this.#named(project, id), item: user });
@@ -345,7 +357,7 @@ class RandomWalk {
   #named(project: ProjectId, id: string): Placed<User> {
     const known = this.#users.get(owner(project, id));
     if (known !== undefined) return known;
-    const item = { id, name: null, email: null, metadata: null, createdAt: this.clock.now() };
+    const item = { id, name: null, email: null, metadata: null, timeZone: null, createdAt: this.clock.now() };
     const made = { place: this.#nextPlace(), item };
     this.#users.set(owner(project, id), made);
     return made;

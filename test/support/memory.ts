@@ -24,6 +24,7 @@ export function completedMemory(changes: Partial<Memory> = {}): Memory {
     updatedAt: 0,
     expiresAt: null,
     occurredAt: null,
+    occurredAtGiven: null,
     source: null,
     contentBytes: 12,
     given: [],

@@ -8,7 +8,7 @@ import { scopeOf } from "../../domain/memory-attributes.ts";
 import { userOf, type Viewer } from "../../domain/scope.ts";
 import type { Question } from "../../services/answers.ts";
 import { parseStorable } from "../body.ts";
-import { checkNotBlank, checkTime } from "../drafts.ts";
+import { askedAt, checkNotBlank } from "../drafts.ts";
 import type { CreateChatCompletion, MnemeOptions, TextOptions } from "../schema/openai.ts";
 import { modeOf } from "./chat-models.ts";
 import { withoutSourceList } from "./source-list.ts";
@@ -49,7 +49,7 @@ export function chatRequestOf(viewer: Viewer, body: CreateChatCompletion): ChatR
       ...(Number.isFinite(outputTokensMax) && { outputTokensMax }),
     },
     ...scopeOf({ ...options, userId }),
-    ...(options.asOf != null && { asOf: checkTime(options.asOf, "mneme.asOf") }),
+    ...askedAt(options, "mneme"),
   };
   return { question, history, showsSourceList: options.sources_as_text === true };
 }

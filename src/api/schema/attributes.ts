@@ -1,6 +1,7 @@
 // The attributes of memories (domain/memory-attributes.ts) in requests and answers.
 
 import { type TNull, type TOptional, type TSchema, type TUnion, type TUnsafe, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../domain/limits.ts";
 import {
   type ApiName,
   ATTRIBUTES,
@@ -8,14 +9,14 @@ import {
   type AttributesWith,
   type AttributeType,
   type AttributeValues,
-  GIVEN_ATTRIBUTES,
-  type GivenAttribute,
+  INPUT_ATTRIBUTES,
+  type InputAttribute,
   type MemoryAttribute,
   type ScopeName,
   type TypeOf,
 } from "../../domain/memory-attributes.ts";
 import { Text } from "../check.ts";
-import { AnyTime, FutureTime, JsonMap, Nullable, Optional, TIME_CHARACTERS, Time } from "./fields.ts";
+import { AnyTime, FutureTime, JsonMap, Nullable, Optional, Time } from "./fields.ts";
 
 /** Value of a type of attributes in JSON: times are ISO 8601. */
 export type JsonValue<Type extends AttributeType> = Type extends "time" | "future" ? string : AttributeValues[Type];
@@ -60,7 +61,7 @@ function formField(attribute: MemoryAttribute): TSchema {
     case "id":
       return given(attribute);
     default:
-      return Text({ maxLength: attribute.charactersMax ?? TIME_CHARACTERS });
+      return Text({ maxLength: attribute.charactersMax ?? LIMITS.timeCharacters });
   }
 }
 
@@ -89,12 +90,12 @@ const SCOPES = ATTRIBUTES.filter(({ isScope }) => isScope);
 const RESULTS = ATTRIBUTES.filter(({ inResults }) => inResults !== "never");
 
 /** Attributes in the body of a request. */
-export const givenAttributes = perAttribute(GIVEN_ATTRIBUTES, (attribute) => Optional(given(attribute))) as {
-  readonly [Name in GivenAttribute as ApiName<Name>]: TOptional<OrNull<GivenSchema<Name>>>;
+export const givenAttributes = perAttribute(INPUT_ATTRIBUTES, (attribute) => Optional(given(attribute))) as {
+  readonly [Name in InputAttribute as ApiName<Name>]: TOptional<OrNull<GivenSchema<Name>>>;
 };
 /** Attributes in a form. */
-export const formAttributes = perAttribute(GIVEN_ATTRIBUTES, (attribute) => Type.Optional(formField(attribute))) as {
-  readonly [Name in GivenAttribute as ApiName<Name>]: TOptional<TUnsafe<string>>;
+export const formAttributes = perAttribute(INPUT_ATTRIBUTES, (attribute) => Type.Optional(formField(attribute))) as {
+  readonly [Name in InputAttribute as ApiName<Name>]: TOptional<TUnsafe<string>>;
 };
 /** User, agent and session to which a request is limited, as parameters of a query. */
 export const scopeParameters = perAttribute(SCOPES, given) as { readonly [Name in ScopeName]: TUnsafe<string> };

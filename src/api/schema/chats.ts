@@ -5,6 +5,7 @@ import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import { scopeFields, scopeParameters, shownScope } from "./attributes.ts";
 import {
+  AskedTimeZone,
   AsOf,
   Body,
   Filters,
@@ -44,6 +45,7 @@ export const SendMessage = Body({
   instructions: Optional(Instructions),
   maxSources: Optional(MaxSources),
   asOf: Optional(AsOf),
+  time_zone: Optional(AskedTimeZone),
   filters: Type.Optional(Filters),
 });
 

@@ -75,24 +75,32 @@ export function ListOf<Item extends TSchema>(name: string, item: Item) {
 
 /** A time in an answer: ISO 8601 in UTC with milliseconds. */
 export const Time = Type.Unsafe<string>({ ...Text({ description: "ISO 8601, UTC" }), format: "date-time" });
-/** Maximum length of a time in a request. */
-export const TIME_CHARACTERS = 40;
 /** A time in the future, in a request; `checkFuture` in drafts.ts parses it. */
 export function FutureTime(description: string) {
   return Type.Unsafe<string>({
-    ...Text({ minLength: 1, maxLength: TIME_CHARACTERS, description }),
+    ...Text({ minLength: 1, maxLength: LIMITS.timeCharacters, description }),
     format: "date-time",
   });
 }
 
 /** A time or a date in a request; `checkTime` in drafts.ts parses it. */
 export function AnyTime(description: string) {
-  return Text({ minLength: 1, maxLength: TIME_CHARACTERS, description });
+  return Text({ minLength: 1, maxLength: LIMITS.timeCharacters, description });
 }
 
 /** The time at which a question is asked. */
 export const AsOf = AnyTime(
-  "ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now",
+  "ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent",
+);
+
+/** A time zone; `checkTimeZone` in drafts.ts checks it. */
+export function TimeZone(description: string) {
+  return Text({ minLength: 1, maxLength: LIMITS.timeZoneCharacters, description });
+}
+
+/** The time zone of a question. */
+export const AskedTimeZone = TimeZone(
+  "IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC",
 );
 
 /** Query parameters of every list. */

@@ -15,6 +15,7 @@ import {
 } from "./attributes.ts";
 import { ErrorBody } from "./errors.ts";
 import {
+  AskedTimeZone,
   AsOf,
   Body,
   Filters,
@@ -99,6 +100,7 @@ const search = {
   min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
   explain: Type.Boolean({ default: false, description: "true: adds the signals and stages behind the ranking" }),
   asOf: AsOf,
+  time_zone: AskedTimeZone,
 };
 const QueryText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
 
@@ -113,6 +115,7 @@ export const SearchMemories = Body({
   min_score: Optional(search.min_score),
   explain: Optional(search.explain),
   asOf: Optional(AsOf),
+  time_zone: Optional(AskedTimeZone),
 });
 /** A checked body of searchMemories. */
 export type SearchMemories = Static<typeof SearchMemories>;
@@ -134,6 +137,7 @@ export const QueryMemories = Body({
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   asOf: Optional(AsOf),
+  time_zone: Optional(AskedTimeZone),
   model: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
 });
 

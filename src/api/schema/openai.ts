@@ -10,6 +10,7 @@ import { CHAT_MODELS } from "../openai/chat-models.ts";
 import { ERROR_TYPES } from "../openai/errors.ts";
 import { scopeFields, scopeParameters } from "./attributes.ts";
 import {
+  AskedTimeZone,
   AsOf,
   Body,
   CallerId,
@@ -91,6 +92,7 @@ const MnemeOptions = Body({
   maxSources: Optional(MaxSources),
   ...scopeFields,
   asOf: Optional(AsOf),
+  time_zone: Optional(AskedTimeZone),
   includeGraph: Optional(Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" })),
   sources_as_text: Optional(
     Type.Boolean({
@@ -110,6 +112,7 @@ const TextOptions = Body({
   maxSources: Type.Optional(Text({ minLength: 1, maxLength: 2, description: `a number, 1 to ${LIMITS.sources}` })),
   ...Query(scopeParameters).properties,
   asOf: Type.Optional(AsOf),
+  time_zone: Type.Optional(AskedTimeZone),
   includeGraph: Type.Optional(TrueOrFalse),
   sources_as_text: Type.Optional(TrueOrFalse),
 });

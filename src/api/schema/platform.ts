@@ -7,7 +7,19 @@ import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
 import { MODEL_CHANGE_STATES } from "../../ports/project-model-store.ts";
 import { Text } from "../check.ts";
-import { Body, CallerId, FutureTime, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
+import {
+  Body,
+  CallerId,
+  FutureTime,
+  ListOf,
+  Nullable,
+  OneOf,
+  Optional,
+  paging,
+  Query,
+  Time,
+  TimeZone,
+} from "./fields.ts";
 
 const Name = Text({ minLength: 1, maxLength: LIMITS.nameCharacters });
 const Id = Text({ minLength: 1, maxLength: 64 });
@@ -105,6 +117,9 @@ const settings = {
       "whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)",
     ),
   ),
+  time_zone: Optional(
+    TimeZone("IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC"),
+  ),
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
@@ -131,6 +146,7 @@ const projectFields = {
   }),
   default_mode: OneOf(MODE_NAMES),
   superseding: OneOf(SUPERSEDING),
+  time_zone: Nullable(Text()),
   created_at: Time,
 };
 /** A project. */

@@ -3,7 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
-import { Body, CallerId, JsonMap, ListOf, Nullable, Optional, paging, Query, Time } from "./fields.ts";
+import { Body, CallerId, JsonMap, ListOf, Nullable, Optional, paging, Query, Time, TimeZone } from "./fields.ts";
 
 /** Body of upsertUser. A field that is absent stays unchanged; null clears the field. */
 export const UpsertUser = Body({
@@ -11,6 +11,9 @@ export const UpsertUser = Body({
   name: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
   email: Optional(Text({ minLength: 1, maxLength: LIMITS.emailCharacters })),
   metadata: Optional(JsonMap),
+  time_zone: Optional(
+    TimeZone("IANA name, such as `Europe/Zurich`: the zone of the user's days; null: that of the project"),
+  ),
 });
 /** Query parameters of listUsers. */
 export const ListUsers = Query(paging);
@@ -28,7 +31,14 @@ export const ListEvents = Query({ ...paging, type: Text({ minLength: 1, maxLengt
 
 /** A user of the caller's application. */
 export const User = Type.Object(
-  { id: Text(), name: Nullable(Text()), email: Nullable(Text()), metadata: JsonMap, created_at: Time },
+  {
+    id: Text(),
+    name: Nullable(Text()),
+    email: Nullable(Text()),
+    metadata: JsonMap,
+    time_zone: Nullable(Text()),
+    created_at: Time,
+  },
   { $id: "User" },
 );
 /** One page of users, newest first. */

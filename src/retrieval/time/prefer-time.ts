@@ -2,8 +2,8 @@
 
 import { type Candidate, distanceToRank, type Hydrated, ranksOf, sortByHybridScore } from "../candidate.ts";
 import type { TimeSpan } from "./calendar.ts";
-import type { QueryTime } from "./resolve-time.ts";
 import { type DatedPassage, daysOfPassage, spanOf, timeScore } from "./time-preference.ts";
+import { wallTimesOf, type ZonedTime } from "./zoned-time.ts";
 
 /** Number of candidates that the preference reads, best hybrid score first. */
 export const TIMED_CANDIDATES = 50;
@@ -30,12 +30,12 @@ export interface TimedCandidates {
 export function preferTime(
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
-  time: QueryTime | null,
+  time: ZonedTime | null,
 ): TimedCandidates {
   if (time === null || candidates.length === 0) return { candidates, span: null };
   const passages = candidates.flatMap(({ chunkKey }) => {
     const found = hydrated.get(chunkKey);
-    return found === undefined ? [] : [datedPassage(found)];
+    return found === undefined ? [] : [datedPassage(found, time.zone)];
   });
   const span = spanOf(time, passages);
   if (span === null) return { candidates, span };
@@ -52,6 +52,6 @@ export function preferTime(
   return { candidates: sortByHybridScore(preferred), span };
 }
 
-function datedPassage({ memory, passage }: Hydrated): DatedPassage {
-  return { memory, text: passage.text, turnDay: passage.place.turn?.date ?? null };
+function datedPassage({ memory, passage }: Hydrated, zone: string): DatedPassage {
+  return { memory: wallTimesOf(memory, zone), text: passage.text, turnDay: passage.place.turn?.date ?? null };
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
 
 /** The columns of a UserRow, for SELECT and RETURNING. */
-export const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
+export const USER_COLUMNS = "known_key, id, name, email, metadata, time_zone, created_at";
 
 /** The columns of an EventRow, for SELECT and RETURNING. */
 export const EVENT_COLUMNS = "event_key, id, type, data, created_at";
@@ -17,6 +17,7 @@ export type UserRow = {
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: string | null;
+  readonly time_zone: string | null;
   readonly created_at: bigint;
 };
 
@@ -37,10 +38,12 @@ export type ProfileColumns = {
   readonly email: string | null;
   readonly hasMetadata: number;
   readonly metadata: string | null;
+  readonly hasTimeZone: number;
+  readonly timeZone: string | null;
 };
 
 /** The stored form of the fields of a draft. */
-export function profileColumns({ name, email, metadata }: UserDraft): ProfileColumns {
+export function profileColumns({ name, email, metadata, timeZone }: UserDraft): ProfileColumns {
   return {
     hasName: flag(name),
     name: name ?? null,
@@ -48,6 +51,8 @@ export function profileColumns({ name, email, metadata }: UserDraft): ProfileCol
     email: email ?? null,
     hasMetadata: flag(metadata),
     metadata: metadata === undefined || metadata === null ? null : JSON.stringify(metadata),
+    hasTimeZone: flag(timeZone),
+    timeZone: timeZone ?? null,
   };
 }
 
@@ -62,6 +67,7 @@ export function toUser(row: UserRow): User {
     name: row.name,
     email: row.email,
     metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
+    timeZone: row.time_zone,
     createdAt: Number(row.created_at),
   };
 }

@@ -509,6 +509,12 @@ INSERT INTO relation_jobs (memory_key, is_backlog, claimable_at)
   SELECT memory_key, 1, 0 FROM memories WHERE status = 'completed' AND deleted_at IS NULL;
 `;
 
+// Times as callers mean them: `occurred_at` as it was sent, and the time zone of a user.
+const TIMES_AS_MEANT = `
+ALTER TABLE memories ADD COLUMN occurred_at_given TEXT;
+ALTER TABLE users ADD COLUMN time_zone TEXT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -528,6 +534,7 @@ export const MIGRATIONS: readonly string[] = [
   IMPORTED_VECTORS,
   ERASED_DELIVERIES,
   RELATIONS,
+  TIMES_AS_MEANT,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -4,8 +4,9 @@ import { describe, expect, test } from "bun:test";
 import type { ChunkKey } from "../../../src/domain/ids.ts";
 import type { Candidate, Hydrated } from "../../../src/retrieval/candidate.ts";
 import { preferTime } from "../../../src/retrieval/time/prefer-time.ts";
-import { type QueryTime, resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
+import { resolveTime } from "../../../src/retrieval/time/resolve-time.ts";
 import { daysOfPassage, timeScore } from "../../../src/retrieval/time/time-preference.ts";
+import type { ZonedTime } from "../../../src/retrieval/time/zoned-time.ts";
 import { passage } from "../../answer/passages.ts";
 
 const at = (day: string) => Date.parse(day);
@@ -94,7 +95,10 @@ describe("the preference", () => {
   };
   const texts = (list: readonly Candidate[], hydrated: ReadonlyMap<bigint, Hydrated>) =>
     list.map(({ chunkKey }) => hydrated.get(chunkKey)?.passage.text);
-  const asked = (question: string): QueryTime | null => resolveTime(question, AS_OF, "en");
+  const asked = (question: string): ZonedTime | null => {
+    const time = resolveTime(question, AS_OF, "en");
+    return time === null ? null : { ...time, zone: "UTC" };
+  };
 
   test("moves passages of the named time up, and says so in the signals", () => {
     const { candidates, hydrated } = ranked(

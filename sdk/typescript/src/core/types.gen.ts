@@ -458,6 +458,7 @@ export type Memory = {
      * ISO 8601, UTC
      */
     occurred_at: string | null;
+    occurred_at_given: string | null;
     superseded_by: string | null;
     source: {
         filename: string;
@@ -601,6 +602,7 @@ export type MemoryWithoutContent = {
      * ISO 8601, UTC
      */
     occurred_at: string | null;
+    occurred_at_given: string | null;
     superseded_by: string | null;
     source: {
         filename: string;
@@ -748,6 +750,7 @@ export type Project = {
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
     superseding: 'off' | 'suggest' | 'on';
+    time_zone: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -823,6 +826,7 @@ export type ProjectWithKey = {
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
     superseding: 'off' | 'suggest' | 'on';
+    time_zone: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -1157,6 +1161,7 @@ export type User = {
     metadata: {
         [key: string]: unknown;
     };
+    time_zone: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -1442,7 +1447,7 @@ export type CreateMemoryData = {
          */
         expires_at?: string | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`
+         * ISO 8601 time, or a date, which begins at midnight in the time zone of the user, else of the project: when it happened, as opposed to `created_at`
          */
         occurred_at?: string | null;
     };
@@ -1770,7 +1775,7 @@ export type UpdateMemoryData = {
          */
         expires_at?: string | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`
+         * ISO 8601 time, or a date, which begins at midnight in the time zone of the user, else of the project: when it happened, as opposed to `created_at`
          */
         occurred_at?: string | null;
     };
@@ -2352,7 +2357,7 @@ export type CreateMemoryFromUrlData = {
          */
         expires_at?: string | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when it happened, as opposed to `created_at`
+         * ISO 8601 time, or a date, which begins at midnight in the time zone of the user, else of the project: when it happened, as opposed to `created_at`
          */
         occurred_at?: string | null;
     };
@@ -2558,9 +2563,13 @@ export type SearchMemoriesByUrlData = {
          */
         explain?: boolean;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+         * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string;
         /**
          * the filters as JSON
          */
@@ -2647,9 +2656,13 @@ export type SearchMemoriesData = {
          */
         explain?: boolean | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+         * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string | null;
     };
     headers?: {
         /**
@@ -2751,9 +2764,13 @@ export type QueryMemoriesData = {
          */
         includeGraph?: boolean | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+         * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string | null;
         model?: string | null;
     };
     headers?: {
@@ -3256,9 +3273,13 @@ export type SendMessageData = {
          */
         maxSources?: number | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+         * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string | null;
         /**
          * conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}
          */
@@ -3369,9 +3390,13 @@ export type StreamMessageData = {
          */
         maxSources?: number | null;
         /**
-         * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+         * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string | null;
         /**
          * conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}
          */
@@ -3733,9 +3758,13 @@ export type CreateChatCompletionData = {
              */
             sessionId?: string | null;
             /**
-             * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+             * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
              */
             asOf?: string | null;
+            /**
+             * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+             */
+            time_zone?: string | null;
             /**
              * adds neighbours from the knowledge graph
              */
@@ -3768,9 +3797,13 @@ export type CreateChatCompletionData = {
              */
             sessionId?: string;
             /**
-             * ISO 8601 time, or a date for its first instant in UTC: when the question is asked, so that `last week` is counted from there; default: now
+             * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
              */
             asOf?: string;
+            /**
+             * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
+             */
+            time_zone?: string;
             includeGraph?: 'true' | 'false';
             sources_as_text?: 'true' | 'false';
         } | null;
@@ -4152,6 +4185,10 @@ export type UpsertUserData = {
         metadata?: {
             [key: string]: unknown;
         } | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone of the user's days; null: that of the project
+         */
+        time_zone?: string | null;
     };
     headers?: {
         /**
@@ -4978,6 +5015,10 @@ export type UpdateOwnProjectData = {
          * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
+         */
+        time_zone?: string | null;
     };
     headers?: {
         /**
@@ -5142,6 +5183,10 @@ export type CreateProjectData = {
          * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
+         */
+        time_zone?: string | null;
     };
     headers?: {
         /**
@@ -5373,6 +5418,10 @@ export type UpdateProjectData = {
          * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
+         */
+        time_zone?: string | null;
     };
     headers?: {
         /**

@@ -22,7 +22,7 @@ import {
   refetchMemory,
   retryMemory,
   type SearchResults,
-  type SetRelation,
+  type SetRelationData,
   searchMemories,
   setRelation,
   updateMemory,
@@ -187,7 +187,12 @@ export class Memories {
   }
 
   /** Says what a memory is to another one. Returns the relations of the memory, newest first. */
-  async relate(id: string, otherId: string, type: SetRelation["type"], options?: CallOptions): Promise<Relation[]> {
+  async relate(
+    id: string,
+    otherId: string,
+    type: SetRelationData["body"]["type"],
+    options?: CallOptions,
+  ): Promise<Relation[]> {
     const body = { memory_id: otherId, type };
     return (await this.#transport.call((core) => setRelation({ ...core, path: { id }, body }), "always", options)).data;
   }

@@ -411,6 +411,7 @@ class AsyncMemories:
         min_score: float | Unset = UNSET,
         explain: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> SearchResults:
         """Find passages, best first."""
@@ -426,6 +427,7 @@ class AsyncMemories:
             min_score=min_score,
             explain=explain,
             as_of=as_of,
+            time_zone=time_zone,
         )
         return await self._transport.call(
             search_memories.request(), SearchResults.from_dict, _call_options(options), body=body
@@ -444,6 +446,7 @@ class AsyncMemories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> QueryResult:
@@ -459,6 +462,7 @@ class AsyncMemories:
             filters,
             include_graph,
             as_of,
+            time_zone,
             model,
         )
         return await self._transport.call(
@@ -478,6 +482,7 @@ class AsyncMemories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> AsyncAnswerStream:
@@ -493,6 +498,7 @@ class AsyncMemories:
             filters,
             include_graph,
             as_of,
+            time_zone,
             model,
         )
         response = await self._transport.stream(
@@ -552,6 +558,7 @@ def _query_body(
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
+    time_zone: str | None | Unset,
     model: str | None | Unset,
 ) -> dict[str, Any]:
     return body_of(
@@ -565,5 +572,6 @@ def _query_body(
         filters=filters,
         include_graph=include_graph,
         as_of=as_of,
+        time_zone=time_zone,
         model=model,
     )

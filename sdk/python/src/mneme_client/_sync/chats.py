@@ -101,10 +101,11 @@ class Chats:
         max_sources: int | Unset = UNSET,
         filters: Json | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         **options: Unpack[WriteOptions],
     ) -> Message:
         """Send a message and wait for the complete answer."""
-        body = _message_body(message, mode, instructions, max_sources, filters, as_of)
+        body = _message_body(message, mode, instructions, max_sources, filters, as_of, time_zone)
         response = self._transport.call(
             send_message.request(id), MessageResponse.from_dict, options, body=body, repeatable="keyed"
         )
@@ -120,10 +121,11 @@ class Chats:
         max_sources: int | Unset = UNSET,
         filters: Json | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         **options: Unpack[WriteOptions],
     ) -> AnswerStream:
         """Send a message and receive the answer as a stream of events."""
-        body = _message_body(message, mode, instructions, max_sources, filters, as_of)
+        body = _message_body(message, mode, instructions, max_sources, filters, as_of, time_zone)
         response = self._transport.stream(stream_message.request(id), options, body=body, repeatable="keyed")
         return AnswerStream(response)
 
@@ -135,6 +137,7 @@ def _message_body(
     max_sources: int | Unset,
     filters: Json | Unset,
     as_of: Moment | None | Unset,
+    time_zone: str | None | Unset,
 ) -> dict[str, Any]:
     return body_of(
         message=message,
@@ -143,4 +146,5 @@ def _message_body(
         max_sources=max_sources,
         filters=filters,
         as_of=as_of,
+        time_zone=time_zone,
     )

@@ -406,6 +406,7 @@ class Memories:
         min_score: float | Unset = UNSET,
         explain: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> SearchResults:
         """Find passages, best first."""
@@ -421,6 +422,7 @@ class Memories:
             min_score=min_score,
             explain=explain,
             as_of=as_of,
+            time_zone=time_zone,
         )
         return self._transport.call(
             search_memories.request(), SearchResults.from_dict, _call_options(options), body=body
@@ -439,6 +441,7 @@ class Memories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> QueryResult:
@@ -454,6 +457,7 @@ class Memories:
             filters,
             include_graph,
             as_of,
+            time_zone,
             model,
         )
         return self._transport.call(
@@ -473,6 +477,7 @@ class Memories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> AnswerStream:
@@ -488,6 +493,7 @@ class Memories:
             filters,
             include_graph,
             as_of,
+            time_zone,
             model,
         )
         response = self._transport.stream(
@@ -547,6 +553,7 @@ def _query_body(
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
+    time_zone: str | None | Unset,
     model: str | None | Unset,
 ) -> dict[str, Any]:
     return body_of(
@@ -560,5 +567,6 @@ def _query_body(
         filters=filters,
         include_graph=include_graph,
         as_of=as_of,
+        time_zone=time_zone,
         model=model,
     )

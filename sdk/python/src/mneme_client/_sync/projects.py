@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         retention_days: int
         min_evidence: float | None
         default_mode: str | None
+        time_zone: str | None
 
     class ProjectChange(ProjectFields, CallOptions, total=False):
         """A change of a project, with the options of the call."""
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
         """A new project, with the options of the call."""
 
 
-_FIELDS = ("name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode")
+_FIELDS = ("name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode", "time_zone")
 
 
 class OwnProject:

@@ -33,10 +33,11 @@ class Users:
         name: str | None | Unset = UNSET,
         email: str | None | Unset = UNSET,
         metadata: Json | None | Unset = UNSET,
+        time_zone: str | None | Unset = UNSET,
         **options: Unpack[WriteOptions],
     ) -> User:
         """Create a user, or change one: a field that is not given stays, None clears it."""
-        body = body_of(id=id, name=name, email=email, metadata=metadata)
+        body = body_of(id=id, name=name, email=email, metadata=metadata, time_zone=time_zone)
         return self._transport.call(upsert_user.request(), User.from_dict, options, body=body, repeatable="keyed")
 
     def list(self, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> List[User]:

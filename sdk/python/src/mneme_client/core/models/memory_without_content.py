@@ -43,6 +43,7 @@ class MemoryWithoutContent:
         updated_at (datetime.datetime): ISO 8601, UTC
         expires_at (datetime.datetime | None): ISO 8601, UTC
         occurred_at (datetime.datetime | None): ISO 8601, UTC
+        occurred_at_given (None | str):
         superseded_by (None | str):
         source (MemoryWithoutContentSourceType0 | None):
         chunk_count (int | Unset): present when completed
@@ -67,6 +68,7 @@ class MemoryWithoutContent:
     updated_at: datetime.datetime
     expires_at: datetime.datetime | None
     occurred_at: datetime.datetime | None
+    occurred_at_given: None | str
     superseded_by: None | str
     source: MemoryWithoutContentSourceType0 | None
     chunk_count: int | Unset = UNSET
@@ -128,6 +130,9 @@ class MemoryWithoutContent:
         else:
             occurred_at = self.occurred_at
 
+        occurred_at_given: None | str
+        occurred_at_given = self.occurred_at_given
+
         superseded_by: None | str
         superseded_by = self.superseded_by
 
@@ -170,6 +175,7 @@ class MemoryWithoutContent:
                 "updated_at": updated_at,
                 "expires_at": expires_at,
                 "occurred_at": occurred_at,
+                "occurred_at_given": occurred_at_given,
                 "superseded_by": superseded_by,
                 "source": source,
             }
@@ -297,6 +303,13 @@ class MemoryWithoutContent:
 
         occurred_at = _parse_occurred_at(d.pop("occurred_at"))
 
+        def _parse_occurred_at_given(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        occurred_at_given = _parse_occurred_at_given(d.pop("occurred_at_given"))
+
         def _parse_superseded_by(data: object) -> None | str:
             if data is None:
                 return data
@@ -358,6 +371,7 @@ class MemoryWithoutContent:
             updated_at=updated_at,
             expires_at=expires_at,
             occurred_at=occurred_at,
+            occurred_at_given=occurred_at_given,
             superseded_by=superseded_by,
             source=source,
             chunk_count=chunk_count,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -33,6 +33,7 @@ class Project:
             default_mode
         default_mode (ProjectDefaultMode):
         superseding (ProjectSuperseding):
+        time_zone (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
@@ -45,6 +46,7 @@ class Project:
     min_evidence: float
     default_mode: ProjectDefaultMode
     superseding: ProjectSuperseding
+    time_zone: None | str
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -67,6 +69,9 @@ class Project:
 
         superseding: str = self.superseding
 
+        time_zone: None | str
+        time_zone = self.time_zone
+
         created_at = self.created_at.isoformat()
 
         field_dict: dict[str, Any] = {}
@@ -82,6 +87,7 @@ class Project:
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
                 "superseding": superseding,
+                "time_zone": time_zone,
                 "created_at": created_at,
             }
         )
@@ -112,6 +118,13 @@ class Project:
 
         superseding = check_project_superseding(d.pop("superseding"))
 
+        def _parse_time_zone(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        time_zone = _parse_time_zone(d.pop("time_zone"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         project = cls(
@@ -124,6 +137,7 @@ class Project:
             min_evidence=min_evidence,
             default_mode=default_mode,
             superseding=superseding,
+            time_zone=time_zone,
             created_at=created_at,
         )
 

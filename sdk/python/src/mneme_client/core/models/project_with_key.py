@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -34,6 +34,7 @@ class ProjectWithKey:
             default_mode
         default_mode (ProjectWithKeyDefaultMode):
         superseding (ProjectWithKeySuperseding):
+        time_zone (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
         key (str | Unset): first key of the project, with the scope `*`; shown only once
     """
@@ -47,6 +48,7 @@ class ProjectWithKey:
     min_evidence: float
     default_mode: ProjectWithKeyDefaultMode
     superseding: ProjectWithKeySuperseding
+    time_zone: None | str
     created_at: datetime.datetime
     key: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -70,6 +72,9 @@ class ProjectWithKey:
 
         superseding: str = self.superseding
 
+        time_zone: None | str
+        time_zone = self.time_zone
+
         created_at = self.created_at.isoformat()
 
         key = self.key
@@ -87,6 +92,7 @@ class ProjectWithKey:
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
                 "superseding": superseding,
+                "time_zone": time_zone,
                 "created_at": created_at,
             }
         )
@@ -119,6 +125,13 @@ class ProjectWithKey:
 
         superseding = check_project_with_key_superseding(d.pop("superseding"))
 
+        def _parse_time_zone(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        time_zone = _parse_time_zone(d.pop("time_zone"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         key = d.pop("key", UNSET)
@@ -133,6 +146,7 @@ class ProjectWithKey:
             min_evidence=min_evidence,
             default_mode=default_mode,
             superseding=superseding,
+            time_zone=time_zone,
             created_at=created_at,
             key=key,
         )

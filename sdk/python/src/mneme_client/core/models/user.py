@@ -22,6 +22,7 @@ class User:
         name (None | str):
         email (None | str):
         metadata (UserMetadata):
+        time_zone (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
@@ -29,6 +30,7 @@ class User:
     name: None | str
     email: None | str
     metadata: UserMetadata
+    time_zone: None | str
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -43,6 +45,9 @@ class User:
 
         metadata = self.metadata.to_dict()
 
+        time_zone: None | str
+        time_zone = self.time_zone
+
         created_at = self.created_at.isoformat()
 
         field_dict: dict[str, Any] = {}
@@ -53,6 +58,7 @@ class User:
                 "name": name,
                 "email": email,
                 "metadata": metadata,
+                "time_zone": time_zone,
                 "created_at": created_at,
             }
         )
@@ -82,6 +88,13 @@ class User:
 
         metadata = UserMetadata.from_dict(d.pop("metadata"))
 
+        def _parse_time_zone(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        time_zone = _parse_time_zone(d.pop("time_zone"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         user = cls(
@@ -89,6 +102,7 @@ class User:
             name=name,
             email=email,
             metadata=metadata,
+            time_zone=time_zone,
             created_at=created_at,
         )
 

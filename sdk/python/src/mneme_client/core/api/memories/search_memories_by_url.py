@@ -20,6 +20,7 @@ def request(
     min_score: float | Unset = UNSET,
     explain: bool | Unset = False,
     as_of: str | Unset = UNSET,
+    time_zone: str | Unset = UNSET,
     filters: str | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of search_memories_by_url."""
@@ -48,6 +49,8 @@ def request(
     params["explain"] = explain
 
     params["asOf"] = as_of
+
+    params["time_zone"] = time_zone
 
     params["filters"] = filters
 

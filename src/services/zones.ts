@@ -1,0 +1,53 @@
+// Which time zone holds for a user, and where dates without a time begin in it.
+
+import type { ProjectId } from "../domain/ids.ts";
+import { instantOf, UTC } from "../kit/time-zone.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { UserStore } from "../ports/user-store.ts";
+
+/** What is asked for zones. */
+interface ZoneStores {
+  readonly users: Pick<UserStore, "get">;
+  readonly accounts: Pick<AccountStore, "project">;
+}
+
+/** The time zone of a user, else that of the project, else UTC. */
+export async function zoneOf(
+  { users, accounts }: ZoneStores,
+  projectId: ProjectId,
+  userId: string | null,
+): Promise<string> {
+  const user = userId === null ? null : await users.get(projectId, userId);
+  return user?.timeZone ?? (await accounts.project(projectId))?.settings.time_zone ?? UTC;
+}
+
+/** When something happened, as it is stored. */
+interface Dated {
+  readonly userId?: string | null;
+  readonly occurredAt?: number | null;
+  readonly occurredAtGiven?: string | null;
+}
+
+/**
+ * The same drafts or changes, with dates without a time at midnight in the zone of their user. Before, such a date is
+ * at midnight in UTC.
+ */
+export async function withZonedDates<Item extends Dated>(
+  stores: ZoneStores,
+  projectId: ProjectId,
+  items: readonly Item[],
+): Promise<readonly Item[]> {
+  const zones = new Map<string | null, string>();
+  const dated: Item[] = [];
+  for (const item of items) {
+    const { userId = null, occurredAt, occurredAtGiven } = item;
+    if (occurredAt == null || occurredAtGiven == null || occurredAtGiven.includes("T")) {
+      dated.push(item);
+      continue;
+    }
+    const zone = zones.get(userId) ?? (await zoneOf(stores, projectId, userId));
+    zones.set(userId, zone);
+    dated.push(zone === UTC ? item : { ...item, occurredAt: instantOf(occurredAt, zone) });
+  }
+  return dated;
+}
