@@ -21,8 +21,13 @@ export const REPORTED_PERSONS = "p07-p12";
 export const ANSWERABLE_KINDS = ["direct", "paraphrase", "keyword", "twostep", "update", "past"] as const;
 /** Kinds of questions that no note answers: `near` asks for an attribute that is not stored, `off` for other things. */
 export const UNANSWERABLE_KINDS = ["off", "near"] as const;
+/** Kinds of questions of the sets of times: `dated` names the time of the right note, `undated` does not. */
+export const TIME_KINDS = ["dated", "undated"] as const;
 /** Kind of a question; the README of the set defines each. */
-export type QuestionKind = (typeof ANSWERABLE_KINDS)[number] | (typeof UNANSWERABLE_KINDS)[number];
+export type QuestionKind =
+  | (typeof ANSWERABLE_KINDS)[number]
+  | (typeof UNANSWERABLE_KINDS)[number]
+  | (typeof TIME_KINDS)[number];
 
 /** A memory of a person. */
 export interface Note {
@@ -114,7 +119,7 @@ export function parsePerson(id: string, text: string): Person {
       notes.set(number, { id: `${id}/${number}`, date, language, text: content });
     } else if (record === "Q" && fields.length === 5) {
       const [named = "", language = "", numbers = "", question = "", gold = ""] = fields;
-      const kind = [...ANSWERABLE_KINDS, ...UNANSWERABLE_KINDS].find((known) => known === named);
+      const kind = [...ANSWERABLE_KINDS, ...UNANSWERABLE_KINDS, ...TIME_KINDS].find((known) => known === named);
       if (kind === undefined) throw wrong(`has the unknown kind ${named}`);
       const answering = numbers === "-" ? [] : numbers.split(",").map((number) => notes.get(number));
       if (!answering.every((note) => note !== undefined)) throw wrong(`names an unknown note in ${numbers}`);

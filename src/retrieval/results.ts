@@ -7,6 +7,7 @@ import { type Memory, supersederOf } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
 import { WEIGHTED_SIGNALS, type WeightedSignal } from "../domain/signals.ts";
+import type { Embedder } from "../ports/models.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { calibrationCurve } from "./modes.ts";
@@ -33,10 +34,7 @@ export function resultsOf(
   chunkIds: ChunkIds,
 ): readonly RankedPassage[] {
   const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
-  // the graph takes part even if none of its passages is among the best
-  const takesPart = (name: WeightedSignal) =>
-    name === "graph" ? walk.certainty > 0 : candidates.some(({ signals }) => signals[name] !== undefined);
-  const curve = calibrationCurve(new Set(WEIGHTED_SIGNALS.filter(takesPart)), embedder.tuning);
+  const curve = curveOf(embedder, candidates, walk);
   const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
   const scores = calibrate(shown, curve, within.memories);
   const results: RankedPassage[] = [];
@@ -60,6 +58,18 @@ export function resultsOf(
     });
   }
   return results;
+}
+
+/** The curve that calibrates the final scores of these candidates. */
+export function curveOf(
+  { tuning }: Pick<Embedder, "tuning">,
+  candidates: readonly Candidate[],
+  { certainty }: Pick<GraphWalk, "certainty">,
+): Curve {
+  // the graph takes part even if none of its passages is among the best
+  const takesPart = (name: WeightedSignal) =>
+    name === "graph" ? certainty > 0 : candidates.some(({ signals }) => signals[name] !== undefined);
+  return calibrationCurve(new Set(WEIGHTED_SIGNALS.filter(takesPart)), tuning);
 }
 
 function shownSignals(

@@ -19,12 +19,13 @@ import { preferTurns, ROLE_CANDIDATES } from "./prefer-turns.ts";
 import { recall, SPARE_CANDIDATES, type StartedEmbedding, startEmbedding, walkGraph, walksGraph } from "./recall.ts";
 import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
-import { type FinalCandidates, resultsOf } from "./results.ts";
+import { curveOf, type FinalCandidates, resultsOf } from "./results.ts";
 import { offerStanding, offersStanding, STANDING_CANDIDATES } from "./standing.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
 import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
+import { timeFirst } from "./time/time-first.ts";
 import { instantsOf, resolveZoned, type ZonedTime } from "./time/zoned-time.ts";
 
 /**
@@ -115,7 +116,13 @@ async function searchOnce(
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
   const newest = newestFirst({ text: request.query, language, time }, reranked, hydrated);
   const current = currentFirst({ text: request.query, language }, newest, hydrated);
-  const ordered = isOffering ? offerStanding(current, hydrated, request.limit) : current;
+  const inTime = timeFirst(
+    { text: request.query, language, time },
+    current,
+    hydrated,
+    curveOf(embedder, current, fused.walk),
+  );
+  const ordered = isOffering ? offerStanding(inTime, hydrated, request.limit) : inTime;
   // Rows are read again, because only their current state decides which memories may be shown.
   const [chunkIds, valid] = await Promise.all([
     parts.accounts.chunkIds(request.scope.projectId),
