@@ -39,6 +39,8 @@ export interface BackgroundWork {
 
 /** Interval, in milliseconds, at which a node looks for jobs that other nodes have accepted. */
 const CLAIM_EVERY_MS = 250;
+/** The same for memories that other nodes have completed, whose relations are to be found. */
+const RELATIONS_EVERY_MS = 1_000;
 
 /** Starts what this node does beside answering requests. `closers` stop it. */
 export function startBackgroundWork(
@@ -104,7 +106,7 @@ function createRelationWorker({ clock, log }: Surroundings, uses: WorkDependenci
     ...{ relations, memories, index: uses.index, judge: judgeByRules, clock, log },
     hasSpace: () => !uses.storage.disk.isFull,
     isIngesting: async () => (await jobs.nextJobInMs()) !== null,
-    claimEveryMs: uses.storage.coordination === null ? undefined : CLAIM_EVERY_MS,
+    claimEveryMs: uses.storage.coordination === null ? undefined : RELATIONS_EVERY_MS,
   });
 }
 

@@ -27,6 +27,12 @@ export interface RelationJob {
   readonly isBacklog: boolean;
 }
 
+/** A job, and what it found. */
+export interface EndedJob {
+  readonly job: RelationJob;
+  readonly found: readonly FoundRelation[];
+}
+
 /** Which jobs to claim. */
 export interface RelationClaim {
   readonly limit: number;
@@ -66,8 +72,8 @@ export interface RelationStore {
   claim(options: RelationClaim): Promise<readonly RelationJob[]>;
   /** Ends all leases of this node. Called at its start. */
   voidLeases(): Promise<void>;
-  /** Stores what a job found, and removes the job. */
-  finish(job: RelationJob, found: readonly FoundRelation[]): Promise<void>;
+  /** Stores what jobs found, and removes the jobs. */
+  finish(ended: readonly EndedJob[]): Promise<void>;
   /** Lets the job be claimed again after `delayMs`. */
   retryLater(job: RelationJob, delayMs: number): Promise<void>;
   /** Number of memories whose relations have not been looked for. */

@@ -21,6 +21,7 @@ import type {
   Passage,
   PublishedMemories,
   SearchIndex,
+  StoredMemory,
 } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RelationJob } from "../ports/relation-store.ts";
@@ -53,10 +54,16 @@ interface Side {
   readonly sentences: readonly EvidenceSpan[];
 }
 
-/** The relations of a memory, the surest first. */
-export async function findRelations(uses: FinderDependencies, { projectId, memory, superseding }: RelationJob) {
+/**
+ * The relations of a memory, the surest first.
+ * @param stored the text and the chunks of the memory, as `PublishedMemories.stored` gave them
+ */
+export async function findRelations(
+  uses: FinderDependencies,
+  { projectId, memory, superseding }: RelationJob,
+  stored: StoredMemory | undefined,
+): Promise<readonly FoundRelation[]> {
   if (superseding === "off") return [];
-  const stored = (await uses.index.stored([memory.key])).get(memory.key);
   if (stored === undefined || stored.version !== memory.version) return [];
   using project = await uses.index.project(projectId);
   const { agentId, userKey } = memory;

@@ -33,7 +33,7 @@ const REPLACED_SHARE_MIN = 0.34;
 /** The judge of sentences by rules. */
 export const judgeByRules: Judge = (older, newer) => {
   if (older.text === newer.text) return { kind: "duplicates", confidence: 1 };
-  const [before, after] = [statementOf(older.text, older.language), statementOf(newer.text, newer.language)];
+  const [before, after] = [readAgain(older), readAgain(newer)];
   if (before.isQuestion || after.isQuestion) return null;
   if (before.words.length === 0 || after.words.length === 0) return null;
   if (Math.max(before.words.length, after.words.length) > WORDS_MAX) return null;
@@ -104,6 +104,20 @@ function isFigure({ kind }: StatementWord): boolean {
 
 function hasKind(words: readonly StatementWord[], kind: WordKind): boolean {
   return words.some((word) => word.kind === kind);
+}
+
+/** Statements that were read last: a sentence is compared with many others. */
+const read = new Map<string, Statement>();
+const READ_MAX = 4_096;
+
+function readAgain({ text, language }: JudgedSentence): Statement {
+  const key = `${language} ${text}`;
+  const known = read.get(key);
+  if (known !== undefined) return known;
+  if (read.size >= READ_MAX) read.clear();
+  const statement = statementOf(text, language);
+  read.set(key, statement);
+  return statement;
 }
 
 /** A place where the words of two sentences differ. */

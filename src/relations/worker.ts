@@ -1,14 +1,22 @@
 // Looks for relations of completed memories in the background. The row of a job is the only note of it: a job whose
 // process was killed is claimed again when its lease has run out, or when its node starts.
 
+import type { FoundRelation } from "../domain/relation.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
-import type { RelationJob, RelationStore } from "../ports/relation-store.ts";
+import type { StoredMemory } from "../ports/chunk-index.ts";
+import type { EndedJob, RelationJob, RelationStore } from "../ports/relation-store.ts";
 import { type FinderDependencies, findRelations } from "./finder.ts";
 
 /** Number of jobs that are claimed at once. */
-const CLAIM_JOBS = 16;
+const CLAIM_JOBS = 64;
+/** Number of jobs in progress: while one waits for the index, others are judged. */
+const PARALLEL_JOBS = 4;
+/** While memories wait to be indexed, one batch is worked off in this time, in milliseconds. */
+const BUSY_PAUSE_MS = 5_000;
+/** Pause before the next look whether memories wait to be indexed, in milliseconds. */
+const LOOK_MS = 100;
 const LEASE_MS = 60_000;
 /** Longest sleep between two attempts to claim jobs. */
 const IDLE_MS = 30_000;
@@ -26,7 +34,7 @@ export interface RelationWorkerDependencies extends FinderDependencies {
   readonly log: Log;
   /** Whether the disk has space for new data. Without it, jobs wait. */
   readonly hasSpace: () => boolean;
-  /** Whether memories wait to be indexed. Then the backlog waits. */
+  /** Whether memories wait to be indexed. Then jobs wait for some seconds, and the backlog until the end. */
   readonly isIngesting: () => Eventually<boolean>;
   /** Longest sleep in milliseconds, if other processes add jobs. */
   readonly claimEveryMs?: number | undefined;
@@ -37,6 +45,8 @@ export class RelationWorker {
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #running: Promise<void> | null = null;
+  /** When jobs were claimed last, Unix milliseconds. */
+  #workedAt = 0;
 
   constructor(private readonly uses: RelationWorkerDependencies) {}
 
@@ -75,27 +85,42 @@ export class RelationWorker {
 
   /** Claims jobs and works them off. Returns whether there were any. */
   async #work(): Promise<boolean> {
-    const { relations, clock, hasSpace, isIngesting } = this.uses;
+    const { relations, index, clock, hasSpace, isIngesting } = this.uses;
     if (!hasSpace()) return false;
-    const skipsBacklog = await isIngesting();
-    const jobs = await relations.claim({ limit: CLAIM_JOBS, leaseMs: LEASE_MS, skipsBacklog });
-    for (const job of jobs) {
-      if (this.#stop.signal.aborted) await relations.retryLater(job, 0);
-      else await this.#find(job);
-      if (job.isBacklog) await clock.sleep(BACKLOG_PAUSE_MS, this.#wake.signal);
+    const isBusy = await isIngesting();
+    if (isBusy && clock.now() - this.#workedAt < BUSY_PAUSE_MS) {
+      await clock.sleep(LOOK_MS, this.#stop.signal);
+      return true;
     }
-    return jobs.length > 0;
+    this.#workedAt = clock.now();
+    const jobs = await relations.claim({ limit: CLAIM_JOBS, leaseMs: LEASE_MS, skipsBacklog: isBusy });
+    if (jobs.length === 0) return false;
+    const stored = await index.stored(jobs.map(({ memory }) => memory.key));
+    const ended: EndedJob[] = [];
+    const waiting = jobs.values();
+    const work = async () => {
+      for (const job of waiting) {
+        const found = this.#stop.signal.aborted ? null : await this.#find(job, stored.get(job.memory.key));
+        if (found !== null) ended.push({ job, found });
+        if (job.isBacklog) await clock.sleep(BACKLOG_PAUSE_MS, this.#stop.signal);
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL_JOBS }, work));
+    await relations.finish(ended);
+    return true;
   }
 
-  async #find(job: RelationJob): Promise<void> {
+  /** What a job finds; null if it is tried again later. */
+  async #find(job: RelationJob, stored: StoredMemory | undefined): Promise<readonly FoundRelation[] | null> {
     const { relations, log } = this.uses;
     try {
-      await relations.finish(job, await findRelations(this.uses, job));
+      return await findRelations(this.uses, job, stored);
     } catch (err) {
       const { memory, attempt } = job;
       log.warn({ memory: memory.id, attempt, err }, "relations of a memory could not be found");
-      if (attempt >= ATTEMPTS_MAX) await relations.finish(job, []);
-      else await relations.retryLater(job, Math.min(RETRY_FIRST_MS * 2 ** (attempt - 1), RETRY_MAX_MS));
+      if (attempt >= ATTEMPTS_MAX) return [];
+      await relations.retryLater(job, Math.min(RETRY_FIRST_MS * 2 ** (attempt - 1), RETRY_MAX_MS));
+      return null;
     }
   }
 }

@@ -229,6 +229,28 @@ withPostgres("commands on copies", () => {
       expect(aside.some((name) => String(name).endsWith("lost-texts.jsonl"))).toBe(true);
     });
 
+    test("verify finds relations that fit no memories, and repairs what follows from them", async () => {
+      const { store, call } = server.service;
+      const older = (await store({ content: "The lantern is in the attic." })).body.id;
+      const newer = (await store({ content: "The lantern is in the cellar." })).body.id;
+      const body = { memory_id: older, type: "supersedes" };
+      expect((await call("PUT", `/v1/memories/${newer}/relations`, body)).status).toBe(200);
+      if (kind === "postgres") {
+        const rows = { ...place, database: place.url };
+        await changeRows(rows, `UPDATE memories SET superseded_by = NULL WHERE id = '${older}'`);
+        await changeRows(rows, `UPDATE memories SET agent_id = 'smith' WHERE id = '${newer}'`);
+        const damaged = await verifyCommand(flagsOf(place), startOn(place));
+        expect(damaged.exitCode).toBe(1);
+        expect(damaged.text).toContain("another user or agent");
+        expect(damaged.text).toContain("what supersedes them");
+        const repaired = await verifyCommand([...flagsOf(place), "--repair"], startOn(place));
+        expect([repaired.exitCode, repaired.text]).toEqual([0, expect.stringContaining("computed again")]);
+        expect((await call("GET", `/v1/memories/${older}`)).body).toMatchObject({ superseded_by: null, relations: [] });
+      }
+      expect((await verifyCommand(flagsOf(place), startOn(place))).exitCode).toBe(0);
+      for (const id of [older, newer]) await call("DELETE", `/v1/memories/${id}?purge=true`);
+    });
+
     test("forget erases a memory and a user, and its receipt says what", async () => {
       const added = await server.service.store({ content: "Erase this sentence about zeppelins.", userId: "bob" });
       const receipt = JSON.parse(await forgetCommand(["memory", added.body.id, ...flagsOf(place)], startOn(place)));

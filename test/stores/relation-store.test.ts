@@ -53,7 +53,7 @@ onEachDatabase("RelationStore", (open) => {
     ...more,
   });
   const finds = async (newer: Memory, older: Memory, more: Partial<FoundRelation> = {}) =>
-    stores.relations.finish(await claimed(newer), [relation(newer, older, more)]);
+    stores.relations.finish([{ job: await claimed(newer), found: [relation(newer, older, more)] }]);
   const seen = async (memory: Memory) => (await reread(memory)).supersededBy;
   const typesOf = async (memory: Memory) => (await stores.relations.of(project, memory.key)).map(({ type }) => type);
   const setSuperseding = async (superseding: Superseding) =>
@@ -136,7 +136,7 @@ onEachDatabase("RelationStore", (open) => {
         await stores.jobs.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 }]);
       const newer = await stored();
       const found = memories.map((memory) => relation(newer, memory));
-      await stores.relations.finish(await claimed(newer), found);
+      await stores.relations.finish([{ job: await claimed(newer), found }]);
       expect(await stores.relations.of(project, newer.key)).toHaveLength(FOUND_RELATIONS_MAX);
     });
 
@@ -233,9 +233,9 @@ onEachDatabase("RelationStore", (open) => {
       clock.advance(LEASE_MS);
       const [again] = await claim();
       if (job === undefined || again === undefined) throw new Error("no job was claimed");
-      await stores.relations.finish(job, []);
+      await stores.relations.finish([{ job, found: [] }]);
       expect(await stores.relations.waiting()).toBe(1);
-      await stores.relations.finish(again, []);
+      await stores.relations.finish([{ job: again, found: [] }]);
       expect(await stores.relations.waiting()).toBe(0);
     });
 
@@ -250,14 +250,14 @@ onEachDatabase("RelationStore", (open) => {
       const [older, newer, others] = [await stored(), await stored(), await stored({ userId: "eve" })];
       const before = await claimed(newer);
       await stores.memories.change(project, older.id, { content: "another text" });
-      await stores.relations.finish(before, [relation(newer, older), relation(newer, others)]);
+      await stores.relations.finish([{ job: before, found: [relation(newer, older), relation(newer, others)] }]);
       expect(await typesOf(newer)).toEqual([]);
     });
 
     test("come after those of new memories if they are indexed again, and tell nobody", async () => {
       const events = await EventReader.subscribe(stores, [project]);
       const [older, newer] = [await stored(), await stored()];
-      for (const job of await claim()) await stores.relations.finish(job, []);
+      await stores.relations.finish((await claim()).map((job) => ({ job, found: [] })));
       await stores.jobs.reopen([newer.key]);
       const again = await completing(newer);
       const third = await stored();
@@ -266,7 +266,7 @@ onEachDatabase("RelationStore", (open) => {
       if (backlog === undefined) throw new Error("no job of the backlog");
       expect(backlog).toMatchObject({ memory: { id: newer.id }, isBacklog: true });
       await events.read();
-      await stores.relations.finish(backlog, [relation(again, older)]);
+      await stores.relations.finish([{ job: backlog, found: [relation(again, older)] }]);
       expect(await seen(older)).toBe(newer.id);
       expect(await events.read()).toEqual([]);
     });

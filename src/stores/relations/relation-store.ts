@@ -16,7 +16,7 @@ import {
   type RelationType,
   SHOWN_RELATIONS_MAX,
 } from "../../domain/relation.ts";
-import type { RelationClaim, RelationJob, RelationStore, Supersession } from "../../ports/relation-store.ts";
+import type { EndedJob, RelationClaim, RelationJob, RelationStore, Supersession } from "../../ports/relation-store.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
@@ -58,6 +58,9 @@ const VOID_LEASES = "UPDATE relation_jobs SET claimable_at = 0 WHERE leased_by =
 const HELD = ({ forUpdate }: Dialect) => `SELECT relation_jobs.attempts FROM relation_jobs
   WHERE relation_jobs.memory_key = $key ${forUpdate("relation_jobs")}`;
 const END_JOB = "DELETE FROM relation_jobs WHERE memory_key = $key AND attempts = $attempt";
+const END_MANY = ({ rows }: Dialect) => `DELETE FROM relation_jobs WHERE EXISTS (
+    SELECT 1 FROM ${rows({ key: "bigint", attempt: "bigint" })}
+    WHERE given.key = relation_jobs.memory_key AND given.attempt = relation_jobs.attempts)`;
 const LATER = "UPDATE relation_jobs SET claimable_at = $at WHERE memory_key = $key AND attempts = $attempt";
 const WAITING = "SELECT count(*) AS n FROM relation_jobs";
 
@@ -168,12 +171,21 @@ export class StoredRelations implements RelationStore {
     await this.session.run(VOID_LEASES, { node: this.context.nodeId });
   }
 
-  async finish(job: RelationJob, found: readonly FoundRelation[]): Promise<void> {
+  async finish(ended: readonly EndedJob[]): Promise<void> {
+    const idle = ended.filter(({ found }) => found.length === 0);
+    const jobs = {
+      key: idle.map(({ job }) => job.memory.key),
+      attempt: idle.map(({ job }) => BigInt(job.attempt)),
+    };
+    if (idle.length > 0) await this.session.run(END_MANY, jobs);
+    for (const { job, found } of ended) if (found.length > 0) await this.#end(job, found);
+  }
+
+  async #end(job: RelationJob, found: readonly FoundRelation[]): Promise<void> {
     const { memory, attempt } = job;
     const held = await this.session.get<{ attempts: bigint }>(HELD, { key: memory.key });
     if (held === null || Number(held.attempts) !== attempt) return;
     await this.session.run(END_JOB, { key: memory.key, attempt });
-    if (found.length === 0) return;
     const storable = await this.#storable(job, found);
     const superseded: bigint[] = [];
     for (const { relation, state } of storable) {
