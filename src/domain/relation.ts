@@ -83,13 +83,14 @@ export const REVERSED = {
 } as const satisfies Readonly<Record<RelationType, RelationType>>;
 
 /** What decides which of two memories is newer. */
-export type Dated = Pick<Memory, "key" | "occurredAt" | "createdAt">;
+export type Dated = Pick<Memory, "key" | "occurredAt" | "occurredAtGiven" | "createdAt">;
 
 const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Whether a memory is newer than another one: by the time when it happened, otherwise when it was stored, to the
- * millisecond. A day without a time (midnight in UTC) covers its whole day. If that decides nothing, the memory that
+ * millisecond. A date without a time covers its day. If that decides nothing, the memory that
  * was accepted later is newer.
  */
 export function isNewer(memory: Dated, than: Dated): boolean {
@@ -98,8 +99,9 @@ export function isNewer(memory: Dated, than: Dated): boolean {
   return own.to >= other.from && memory.key > than.key;
 }
 
-function spanOf({ occurredAt, createdAt }: Dated): { readonly from: number; readonly to: number } {
+function spanOf({ occurredAt, occurredAtGiven, createdAt }: Dated): { readonly from: number; readonly to: number } {
   const from = occurredAt ?? createdAt;
-  const isDay = occurredAt !== null && occurredAt % DAY_MS === 0;
+  // what was given is unknown of memories that were stored before it was kept
+  const isDay = occurredAt !== null && (occurredAtGiven === null ? from % DAY_MS === 0 : DAY.test(occurredAtGiven));
   return { from, to: isDay ? from + DAY_MS - 1 : from };
 }
