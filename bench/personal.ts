@@ -11,7 +11,9 @@ import { isRecord, type JsonRecord, recordsIn } from "../src/kit/record.ts";
 import { type DocumentOf, missedReranker, replyOf } from "./lib/ask.ts";
 import { modesOf } from "./lib/modes.ts";
 import {
+  everyoneIn,
   fillerMemories,
+  HALVES,
   languagePair,
   type Person,
   personalContent,
@@ -39,6 +41,8 @@ Measures search and abstention on personal memories. Writes bench/results/person
 recorded".
 
   --persons NAMES     persons, such as p01-p06 or p07,p09 (default: ${REPORTED_PERSONS}; not recorded if given)
+  --half NAME         all persons of the newer sets: dev (may choose weights) or test (only for reported figures; not
+                      recorded)
   --language NAMES    only questions in these languages, such as en or en,de, whose notes are in them, too (not recorded)
   --mode NAMES        modes, separated by commas (default: ${MODE_NAMES.join(",")}; not recorded if given)
   --alone             each person in a store without the others (not recorded)
@@ -59,7 +63,7 @@ const WARM_UP_QUESTIONS = 5;
 const ATTEMPTS_MAX = 5;
 
 async function main(flags: ReadonlyMap<string, string>): Promise<void> {
-  const persons = readPersons(flags.get("--persons") ?? REPORTED_PERSONS);
+  const persons = personsOf(flags);
   const modes = modesOf(flags.get("--mode"));
   const stores = flags.has("--alone") ? persons.map((person) => [person]) : [persons];
   const filler = await fillerOf(flags.get("--filler-from"), Number(flags.get("--filler") ?? 0));
@@ -84,9 +88,17 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   process.stdout.write(`${table(figures)}\n`);
   const dump = flags.get("--dump");
   if (dump !== undefined) writeFileSync(dump, dumpLines(asked).join(""));
-  if (["--persons", "--language", "--mode", "--alone", "--filler"].some((flag) => flags.has(flag))) return;
+  if (["--persons", "--language", "--mode", "--alone", "--filler", "--half"].some((flag) => flags.has(flag))) return;
   const rows = [...figures].flatMap(([mode, of]) => of.map((figure) => rowOf(mode, figure)));
   process.stdout.write(`written to ${writeRows("personal", rows)}\n`);
+}
+
+function personsOf(flags: ReadonlyMap<string, string>): readonly Person[] {
+  const half = flags.get("--half");
+  if (half === undefined) return readPersons(flags.get("--persons") ?? REPORTED_PERSONS);
+  const folder = HALVES.get(half);
+  if (folder === undefined) throw new UsageError("--half must be dev or test.");
+  return readPersons(flags.get("--persons") ?? everyoneIn(folder), folder);
 }
 
 async function fillerOf(file: string | undefined, count: number): Promise<readonly JsonRecord[]> {

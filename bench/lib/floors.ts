@@ -1,14 +1,17 @@
 // Checks the quality floors of the modes, and describes the result in a sentence. Floors: precise is at most .005
-// below the best baseline on any collection; hybrid and balanced are not below fast.
+// below the best baseline on any collection; no mode ranks worse than one that does less.
 
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { BASELINES, type Baseline } from "./baselines.ts";
-import { pairedDifference } from "./intervals.ts";
+import { type Difference, pairedDifference } from "./intervals.ts";
 import { type Scores, shortFigure, signed } from "./scores.ts";
 
 /**
  * Maximum nDCG@10 by which precise may be below the best baseline. It is smaller than the interval of any collection.
  */
 const PRECISE_FLOOR = 0.005;
+/** Maximum nDCG@10 by which a mode may be below a mode that does less, beyond what chance explains. */
+const MORE_WORK_FLOOR = 0.003;
 
 /** Scores of one collection. Either all searches used `includeGraph`, or none did. */
 export interface JudgedModes {
@@ -25,17 +28,30 @@ export interface Floor {
 
 /** Checks the floors of a collection, except those whose modes were not measured. */
 export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor[] {
-  const [fast, precise] = [modes.get("fast"), modes.get("precise")];
+  const precise = modes.get("precise");
   const best = bestOf(baselines);
   const floors: Floor[] = [];
   if (precise !== undefined && best !== null) {
     floors.push(floor(`precise on ${set}`, precise, best.name, best.scores, PRECISE_FLOOR));
   }
-  for (const mode of ["hybrid", "balanced"]) {
-    const scores = modes.get(mode);
-    if (scores !== undefined && fast !== undefined) floors.push(floor(`${mode} on ${set}`, scores, "fast", fast, 0));
-  }
-  return floors;
+  return [...floors, ...moreWorkFloors(set, new Map([...modes].map(([name, { ndcg }]) => [name, ndcg])))];
+}
+
+/**
+ * Checks that no mode ranks worse than a mode that does less: by more than .003, and by more than chance explains.
+ * @param ndcg nDCG@10 of each question by mode, all with the same questions
+ */
+export function moreWorkFloors(set: string, ndcg: ReadonlyMap<string, readonly number[]>): readonly Floor[] {
+  // MODE_NAMES is in the order of the work
+  const measured = MODE_NAMES.flatMap((name) => (ndcg.get(name)?.length ? [{ name, ndcg: ndcg.get(name) ?? [] }] : []));
+  return measured.flatMap((dearer, at) =>
+    measured.slice(0, at).map((cheaper): Floor => {
+      const difference = pairedDifference(dearer.ndcg, cheaper.ndcg);
+      const holds = difference.mean >= -MORE_WORK_FLOOR || difference.high >= 0;
+      const verdict = holds ? "" : `: more than the allowed ${shortFigure(MORE_WORK_FLOOR)}`;
+      return { holds, sentence: `${dearer.name} on ${set} is ${describe(difference, cheaper.name)}${verdict}` };
+    }),
+  );
 }
 
 /** The baseline with the highest mean nDCG@10, and the first one of equal ones; null if there are no baselines. */
@@ -51,9 +67,13 @@ export function bestOf(
 }
 
 function floor(who: string, scores: Scores, other: string, others: Scores, allowed: number): Floor {
-  const { mean, low, high } = pairedDifference(scores.ndcg, others.ndcg);
-  const holds = mean >= -allowed;
-  const where = mean === 0 ? "level with" : `${shortFigure(Math.abs(mean))} ${mean < 0 ? "below" : "above"}`;
+  const difference = pairedDifference(scores.ndcg, others.ndcg);
+  const holds = difference.mean >= -allowed;
   const verdict = holds ? "" : `: more than the allowed ${shortFigure(allowed)}`;
-  return { holds, sentence: `${who} is ${where} ${other} (${signed(low)} to ${signed(high)})${verdict}` };
+  return { holds, sentence: `${who} is ${describe(difference, other)}${verdict}` };
+}
+
+function describe({ mean, low, high }: Difference, other: string): string {
+  const where = mean === 0 ? "level with" : `${shortFigure(Math.abs(mean))} ${mean < 0 ? "below" : "above"}`;
+  return `${where} ${other} (${signed(low)} to ${signed(high)})`;
 }

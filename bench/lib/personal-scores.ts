@@ -92,6 +92,7 @@ export function figuresOf(asked: readonly AskedQuestion[]): readonly Figure[] {
     share("answer contains gold", "answerable", answerable, saysGold),
     share("refused", "off", off, ({ isAbstention }) => isAbstention),
     share("refused", "near", near, ({ isAbstention }) => isAbstention),
+    share("says the neighbour's value", "near", near, saysTempting),
   ];
   return figures.filter(({ questions }) => questions > 0);
 }
@@ -120,6 +121,10 @@ function isWithin(depth: number, rank: number | null): boolean {
 
 function saysGold({ question, answer }: AskedQuestion): boolean {
   return question.gold !== null && contains(withoutCitations(answer), question.gold);
+}
+
+function saysTempting({ question, answer }: AskedQuestion): boolean {
+  return question.tempting !== null && contains(withoutCitations(answer), question.tempting);
 }
 
 function share(

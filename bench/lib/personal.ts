@@ -12,13 +12,18 @@ import { ingestLines, type ServerContent } from "./served-collection.ts";
 /** Folder of the personal set, one file per person. */
 export const PERSONAL_FOLDER = join(import.meta.dir, "../fixtures/personal");
 
+/** The newer sets, which have more near misses: one to choose by, one only for figures that are reported. */
+export const HALVES: ReadonlyMap<string, string> = new Map(
+  ["dev", "test"].map((half) => [half, join(import.meta.dir, `../fixtures/personal-${half}`)]),
+);
+
 /** Persons whose questions choose weights, curves and thresholds. */
 export const FITTING_PERSONS = "p01-p06";
 /** Persons whose questions are only used for reported figures. */
 export const REPORTED_PERSONS = "p07-p12";
 
 /** Kinds of questions that a note answers. */
-export const ANSWERABLE_KINDS = ["direct", "paraphrase", "keyword", "twostep", "update", "past"] as const;
+export const ANSWERABLE_KINDS = ["direct", "paraphrase", "keyword", "twostep", "update", "past", "control"] as const;
 /** Kinds of questions that no note answers: `near` asks for an attribute that is not stored, `off` for other things. */
 export const UNANSWERABLE_KINDS = ["off", "near"] as const;
 /** Kinds of questions of the sets of times: `dated` names the time of the right note, `undated` does not. */
@@ -52,6 +57,8 @@ export interface PersonalQuestion {
   readonly notes: readonly Note[];
   /** Words of the first note that answer the question; null if no note answers it. */
   readonly gold: string | null;
+  /** For `near`: the value that a careless engine would take from a neighbouring note; null if there is none. */
+  readonly tempting: string | null;
 }
 
 /** A person with all notes and questions. */
@@ -81,6 +88,14 @@ export function questionsIn(languages: readonly string[], { questions }: Person)
   return questions.filter(
     ({ language, notes }) => languages.includes(language) && notes.every((note) => languages.includes(note.language)),
   );
+}
+
+/** The names of all persons of a folder, for `readPersons`. */
+export function everyoneIn(folder: string): string {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(".tsv"))
+    .sort();
+  return files.map((file) => file.slice(0, -".tsv".length)).join(",");
 }
 
 /**
@@ -117,8 +132,8 @@ export function parsePerson(id: string, text: string): Person {
       const [number = "", date = "", language = "", content = ""] = fields;
       if (notes.has(number)) throw wrong(`repeats the note ${number}`);
       notes.set(number, { id: `${id}/${number}`, date, language, text: content });
-    } else if (record === "Q" && fields.length === 5) {
-      const [named = "", language = "", numbers = "", question = "", gold = ""] = fields;
+    } else if (record === "Q" && (fields.length === 5 || (fields.length === 7 && fields[0] === "near"))) {
+      const [named = "", language = "", numbers = "", question = "", gold = "", , tempting = "-"] = fields;
       const kind = [...ANSWERABLE_KINDS, ...UNANSWERABLE_KINDS, ...TIME_KINDS].find((known) => known === named);
       if (kind === undefined) throw wrong(`has the unknown kind ${named}`);
       const answering = numbers === "-" ? [] : numbers.split(",").map((number) => notes.get(number));
@@ -131,6 +146,7 @@ export function parsePerson(id: string, text: string): Person {
         text: question,
         notes: answering,
         gold: answering.length === 0 ? null : gold,
+        tempting: tempting === "-" ? null : tempting,
       });
     } else if (record !== "P" || fields.length !== 3) throw wrong("is not a P, N or Q record");
   }

@@ -22,7 +22,12 @@ export interface CitedPassage {
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
   | { readonly type: "sources"; readonly sources: readonly CitedPassage[] }
-  | { readonly type: "usage"; readonly tokensUsed: number; readonly ending?: Incomplete };
+  | {
+      readonly type: "usage";
+      readonly tokensUsed: number;
+      readonly evidence?: number | null;
+      readonly ending?: Incomplete;
+    };
 
 /** Why a language model's answer is not complete. */
 export type Incomplete = Exclude<LlmEnding, "model">;
@@ -33,6 +38,8 @@ export interface Answer {
   readonly sources: readonly CitedPassage[];
   /** Tokens that a language model read and wrote for the answer; 0 without a language model. */
   readonly tokensUsed: number;
+  /** Probability, 0..1, that the passages that were found answer the question; null or absent if there are none. */
+  readonly evidence?: number | null;
   /** Why the answer is not complete; absent if it is. */
   readonly ending?: Incomplete;
 }

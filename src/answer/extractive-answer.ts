@@ -97,7 +97,7 @@ async function candidatesOf(
   const candidates: Candidate[] = [];
   let units = 0;
   for (const passage of passages) {
-    for (const sentence of sentencesOf(passage.text)) {
+    for (const { text: sentence } of sentencesOf(passage.text)) {
       let part = 0;
       for (const text of partsOf(sentence)) {
         candidates.push(candidateOf({ passage, sentence, part: part++, text }, question));

@@ -1,70 +1,95 @@
-// Splits passages into sentences, either as texts for quoting or as spans. sentence-selection.ts and excerpt.ts choose
-// among them.
+// Splits passages into sentences, rows and items of lists, with their places. sentence-selection.ts and excerpt.ts
+// choose among them; lines.ts tells which lines belong together.
 
 import { withoutCitations } from "./citation-marks.ts";
+import { blocksOf } from "./lines.ts";
 
 /**
  * Number of UTF-16 code units that are searched before and behind a position for the beginning of its word. Words of
  * any language are shorter.
  */
 const WORD_UNITS_MAX = 96;
-/**
- * A line break behind a line of at least this length (UTF-16 code units) is a soft wrap, so the sentence continues. The
- * end of a shorter line (turn, row, heading) ends a sentence.
- */
-const WRAPPED_LINE_UNITS_MIN = 40;
 
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-const LINE_BREAK = /\r\n|[\n\r\u0085\u2028\u2029]/;
-/** Markdown at the beginning of a line: heading, quotation, list item, table row. */
-const LINE_MARKUP = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣]|\d{1,3}[.)])\s+|\|\s*)+/;
-/** Lines without text: rules, underlines, separator rows of tables, code fences. */
-const DECORATION = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
 const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 /** Abbreviations, single letters and forms like `p.m.`, whose full stop does not end a sentence. */
-const ABBREVIATION_END =
-  /(?<![\p{L}\p{M}])(?:(?:\p{L}\.)*\p{L}|dr|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|bzw|vgl|usw|z\.b|sra?|mme|рис|стр|им)\.\s*$/iu;
+const ABBREVIATION_END = new RegExp(
+  `(?<![\\p{L}\\p{M}])(?:(?:\\p{L}\\.)*\\p{L}|${[
+    "dr|drs|dra|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|dept|ave|tel|max|min",
+    "str|bzw|vgl|usw|z\\.b|std|abs|geb|evtl|ggf|inkl|zzgl|mind|telefonnr|hausnr|whg",
+    "sra?|mme|mlle|av|boul|pág|núm|ud|uds|sig|sig\\.ra|dott|ing|avv|geom|dhr|mevr|bijv|kl|ul|np|godz|tzv|např",
+    "рис|стр|им|ул|тел|кв|руб|коп|см|др",
+  ].join("|")})\\.\\s*$`,
+  "iu",
+);
+/** Months of languages that write a dot behind ordinal numbers. */
+const MONTH_START =
+  /^\p{P}*(?:jan|jän|feb|mär|mar|maa|apr|mai|maj|juni?|juli?|aug|sep|okt|oct|nov|dez|dec|des|kv[eě]|ledn|únor|břez|dubn|červ|srp|září|říj|list|pros|ocak|şubat|mart|nisan|mayıs|haz|tem|ağu|eyl|ekim|kasım|aralık)/iu;
+/** A number with a dot, alone or behind an article, a preposition or another ordinal number, as in "im 3. Stock". */
+const ORDINAL_END =
+  /(?:^|(?<![\p{L}\p{M}])(?:am|im|vom|zum|zur|beim|der|die|das|den|dem|des|eine?[mnrs]?|jede[mnrs]?|diese[mnrs]?|bis|ab|seit|und|oder|mein\w*|dein\w*|sein\w*|ihr\w*|unser\w*)\s+|\d\.\s?[-–/]\s?)\d{1,3}\.\s*$/iu;
+const NUMBER_END = /(?<![\p{L}\p{N}.,])\d{1,2}\.\s*$/u;
 /** A line break between two characters of scripts without spaces. It is removed and not replaced by a space. */
 const UNSPACED_BREAK =
   /(?<=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])\n(?=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])/gu;
 
-/** The sentences of a passage for quoting, in order, each on one line. Takes linear time. */
-export function* sentencesOf(passage: string): Generator<string, void, undefined> {
+/** A range `[start, end)` of a text in UTF-16 code units. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A sentence, a row or an item of a list, and its place in the passage, without surrounding white space. */
+export interface Sentence extends Span {
+  /** For quoting: on one line, without Markdown at its beginning; a row of a table with the names of its columns. */
+  readonly text: string;
+}
+
+/** The sentences of a passage for quoting, in order. Takes linear time. */
+export function* sentencesOf(passage: string): Generator<Sentence, void, undefined> {
   for (const block of blocksOf(passage)) {
-    const line = withoutCitations(block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " "));
-    let sentence = "";
-    for (const { segment } of sentenceSegmenter.segment(line)) {
-      sentence += segment;
-      if (ABBREVIATION_END.test(sentence.slice(-WORD_UNITS_MAX))) continue;
-      if (HAS_SUBSTANCE.test(sentence)) yield sentence.trim();
-      sentence = "";
+    if (block.isDecoration) continue;
+    if (block.row !== null) {
+      if (HAS_SUBSTANCE.test(block.row)) yield { ...trimmed(passage, block), text: withoutCitations(block.row) };
+      continue;
     }
-    if (HAS_SUBSTANCE.test(sentence)) yield sentence.trim();
+    for (const span of spansIn(passage, { start: block.textStart, end: block.textEnd })) {
+      const text = passage.slice(span.start, span.end).replace(UNSPACED_BREAK, "").replace(/\s+/g, " ");
+      if (HAS_SUBSTANCE.test(text)) yield { ...span, text: withoutCitations(text) };
+    }
   }
 }
 
-// Joins soft-wrapped lines and removes Markdown at their beginning.
-function* blocksOf(passage: string): Generator<string, void, undefined> {
-  let block: string[] = [];
-  for (const line of passage.split(LINE_BREAK)) {
-    const isDecoration = DECORATION.test(line);
-    const continues = !isDecoration && (block.at(-1) ?? "").length >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKUP.test(line);
-    if (!continues) {
-      yield block.join("\n");
-      block = [];
-    }
-    if (!isDecoration) block.push(withoutMarkup(line));
-  }
-  yield block.join("\n");
+/** Spans of all that a passage holds, sentence by sentence, markup included, in order. Takes linear time. */
+export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
+  for (const block of blocksOf(passage)) yield* spansIn(passage, block);
 }
 
-function withoutMarkup(line: string): string {
-  const markup = LINE_MARKUP.exec(line)?.[0] ?? "";
-  const rest = line.slice(markup.length).trimEnd();
-  return markup.includes("|") && rest.endsWith("|") ? rest.slice(0, -1).trimEnd() : rest;
+function* spansIn(passage: string, { start, end }: Span): Generator<Span, void, undefined> {
+  // Unicode's rules end a sentence at every line break. Replacing it by a space keeps all offsets.
+  const block = passage.slice(start, end).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
+  if (!/\S/.test(block)) return;
+  let from = 0;
+  for (const { segment, index } of sentenceSegmenter.segment(block)) {
+    const to = index + segment.length;
+    if (to < block.length && continuesAfter(block.slice(Math.max(from, to - WORD_UNITS_MAX), to), block, to)) continue;
+    if (/\S/.test(block.slice(from, to))) yield trimmed(passage, { start: start + from, end: start + to });
+    from = to;
+  }
+}
+
+/** Whether a sentence goes on behind a full stop. @param end the last characters of what ends there */
+function continuesAfter(end: string, block: string, at: number): boolean {
+  if (ABBREVIATION_END.test(end) || ORDINAL_END.test(end)) return true;
+  return NUMBER_END.test(end) && MONTH_START.test(block.slice(at, at + WORD_UNITS_MAX));
+}
+
+function trimmed(passage: string, { start, end }: Span): Span {
+  const text = passage.slice(start, end);
+  return { start: start + (text.length - text.trimStart().length), end: end - (text.length - text.trimEnd().length) };
 }
 
 /**
@@ -79,43 +104,4 @@ export function wordStartBefore(text: string, at: number): number {
     if (index > 0) return from + index;
   }
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
-}
-
-/** A range `[start, end)` of a text in UTF-16 code units. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Spans of the sentences of a passage, in order, without surrounding white space. Takes linear time. */
-export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
-  for (const { start, end } of blockSpans(passage)) {
-    // Unicode's rules end a sentence at every line break. Replacing it by a space keeps all offsets.
-    const block = passage.slice(start, end).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
-    if (!/\S/.test(block)) continue;
-    let from = 0;
-    for (const { segment, index } of sentenceSegmenter.segment(block)) {
-      const to = index + segment.length;
-      if (to < block.length && ABBREVIATION_END.test(block.slice(Math.max(from, to - WORD_UNITS_MAX), to))) continue;
-      const lead = block.slice(from, to).search(/\S/);
-      if (lead >= 0) yield { start: start + from + lead, end: start + from + block.slice(from, to).trimEnd().length };
-      from = to;
-    }
-  }
-}
-
-// Spans of soft-wrapped lines that belong together.
-function* blockSpans(passage: string): Generator<Span, void, undefined> {
-  let start = 0;
-  let previous = 0;
-  for (const { 0: found, index } of passage.matchAll(/.*(?:\r\n|[\n\r\u0085\u2028\u2029]|$)/g)) {
-    const continues =
-      previous >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKUP.test(found) && !DECORATION.test(found.trimEnd());
-    if (!continues) {
-      if (index > start) yield { start, end: index };
-      start = index;
-    }
-    previous = found.trimEnd().length;
-  }
-  if (start < passage.length) yield { start, end: passage.length };
 }

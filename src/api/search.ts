@@ -42,6 +42,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       scoreMin: body.min_score ?? 0,
       includeGraph: body.includeGraph ?? false,
       filter,
+      wantsEvidence: body.explain ?? false,
       ...scopeOf(body),
       ...askedAt(body),
     };
@@ -124,7 +125,10 @@ function writtenAnswer(run: AnswerRun): WrittenAnswer {
       await run.count(tx);
       return { status: 200, body: queryView(answer.whole()) };
     },
-    lastEvents: () => [{ name: "usage", data: { tokens_used: answer.whole().tokensUsed } }],
+    lastEvents: () => {
+      const { tokensUsed, evidence = null } = answer.whole();
+      return [{ name: "usage", data: { tokens_used: tokensUsed, evidence } }];
+    },
     interrupt: run.count,
     release: run.release,
   };

@@ -110,6 +110,7 @@ export function searchView(ranking: Ranking, isExplained: boolean): View<typeof 
             stages: ranking.stages,
             admissible: ranking.admissible,
             asOf: isoTime(ranking.asOf),
+            evidence: ranking.evidence,
             ...(ranking.time === null ? {} : { time: namedTimeView(ranking.time) }),
           },
         }
@@ -131,8 +132,13 @@ export function sourceView({ passage, isCited }: CitedPassage): View<typeof memo
 }
 
 /** A QueryResult. */
-export function queryView({ answer, sources, tokensUsed }: WholeAnswer): View<typeof memories.QueryResult> {
-  return { answer, sources: sources.map(sourceView), usage: { tokens_used: tokensUsed } };
+export function queryView({
+  answer,
+  sources,
+  tokensUsed,
+  evidence = null,
+}: WholeAnswer): View<typeof memories.QueryResult> {
+  return { answer, evidence, sources: sources.map(sourceView), usage: { tokens_used: tokensUsed } };
 }
 
 function resultView(result: RankedPassage): View<typeof memories.SearchResult> {

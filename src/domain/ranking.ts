@@ -81,6 +81,8 @@ export interface Ranking {
   readonly asOf: number;
   /** The time that the query names; null if it names none. */
   readonly time: NamedTime | null;
-  /** Default score, 0..1, below which a passage is no evidence for an answer, for this mode and the index's model. */
+  /** Probability, 0..1, that the best passages answer the question; null if there are none, or nobody asked for it. */
+  readonly evidence: number | null;
+  /** Default evidence, 0..1, below which a question is not answered, for this mode and the index's model. */
   readonly evidenceMin: number;
 }

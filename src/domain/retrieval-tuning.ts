@@ -22,6 +22,18 @@ export interface Curve {
   readonly offset: number;
 }
 
+/**
+ * Probability that a passage answers = 1 / (1 + exp(-logit)), logit = scoreSlope * logit of its score - codesSlope *
+ * share of the question's numbers and codes that it lacks - namesSlope * share of the names + offset. Of the first
+ * passages, the one with the highest probability counts.
+ */
+export interface EvidenceCurve {
+  readonly scoreSlope: number;
+  readonly codesSlope: number;
+  readonly namesSlope: number;
+  readonly offset: number;
+}
+
 /** Everything about search scores that depends on the embedding model. */
 export interface RetrievalTuning {
   /** If the weight of full text is 0 in a mode, full text is not used. */
@@ -38,6 +50,7 @@ export interface RetrievalTuning {
   readonly typicalCosine: number;
   /** One curve for each combination of signals, shared by all modes. */
   readonly curves: Readonly<Record<SignalCombination, Curve>>;
-  /** Default of the score below which a passage is no evidence for an answer, 0..1, by mode of the search. */
+  readonly evidence: EvidenceCurve;
+  /** Default of the evidence below which a question is not answered, 0..1, by mode of the search. */
   readonly evidenceMin: Readonly<Record<ModeName, number>>;
 }

@@ -27,6 +27,8 @@ export interface SearchRequest extends FilteredScope {
   readonly isDay?: boolean;
   /** The time zone in which times in the query are read. It is asked for only if the query names one. Default: UTC. */
   readonly timeZone?: () => string | Promise<string>;
+  /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
+  readonly wantsEvidence?: boolean;
   /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
   readonly waitedMs?: number;
   readonly signal?: AbortSignal;

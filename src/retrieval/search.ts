@@ -3,13 +3,14 @@
 // reads passages, results.ts builds the answer. modes.ts has the constants.
 
 import { invariant } from "../domain/fault.ts";
-import type { NamedTime, RankedPassage, Ranking } from "../domain/ranking.ts";
+import type { NamedTime, Ranking } from "../domain/ranking.ts";
 import { OtherModel, type SearchIndex } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
 import { admissibleSet } from "./admissible.ts";
 import { type Candidate, type Hydrated, sortByHybridScore } from "./candidate.ts";
 import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.ts";
 import { currentFirst } from "./current-first.ts";
+import { evidenceIn } from "./evidence.ts";
 import { fuse } from "./fuse.ts";
 import { GraphWalk } from "./graph-walk.ts";
 import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
@@ -83,11 +84,11 @@ async function searchOnce(
   using early = request.filter === null ? null : startEmbedding(embedder, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  const ranking = (results: readonly RankedPassage[], admissible: number, time: NamedTime | null): Ranking => {
-    const evidenceMin = embedder.tuning.evidenceMin[request.mode];
-    return { mode: request.mode, results, stages: watch.stages, admissible, asOf, time, evidenceMin };
-  };
-  if (within === null || within.memories === 0) return ranking([], 0, null);
+  const { tuning } = embedder;
+  const frame = { mode: request.mode, asOf, evidenceMin: tuning.evidenceMin[request.mode] };
+  if (within === null || within.memories === 0) {
+    return { ...frame, results: [], stages: watch.stages, admissible: 0, time: null, evidence: null };
+  }
 
   using embedding = early ?? startEmbedding(embedder, request);
   void embedding.begun.then(() => watch.lap("queue", 1));
@@ -129,7 +130,16 @@ async function searchOnce(
     currentCandidates(running, fused, ordered, new Map(hydrated), taken),
   ]);
   const results = chunkIds === null ? [] : resultsOf(running, valid, chunkIds); // null: the project was removed
-  return ranking(results, within.memories, namedTime(time, timed.span));
+  const evidence =
+    request.wantsEvidence === true ? evidenceIn(request.query, language, results, tuning.evidence) : null;
+  return {
+    ...frame,
+    results,
+    stages: watch.stages,
+    admissible: within.memories,
+    time: namedTime(time, timed.span),
+    evidence,
+  };
 }
 
 /** The embedder of the project's live vectors. */

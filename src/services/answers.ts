@@ -19,7 +19,7 @@ import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { MemoryScope } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
-import type { ModeName, RankedPassage } from "../domain/ranking.ts";
+import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
@@ -166,17 +166,19 @@ export class AnswerService {
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const ranking = await this.#uses.search.search(viewer, request, terms);
-    const evident = evidenceAmong(ranking.results, terms.evidenceMin ?? ranking.evidenceMin);
+    const ranking = await this.#uses.search.search(viewer, { ...request, wantsEvidence: true }, terms);
+    const evident = evidenceAmong(ranking, terms.evidenceMin ?? ranking.evidenceMin);
     const language = await this.#uses.reading.languageOf(query);
     const passages = withoutOutdated({ text: query, language }, evident);
     const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
-    if (!isEvident) return yield* this.#withoutEvidence(text, generation);
+    const { evidence } = ranking;
+    if (!isEvident) return yield* this.#withoutEvidence(text, generation, evidence);
 
     const live = (sources: readonly CitedPassage[]) => this.#uses.search.stillShown(viewer, request, sources);
     for await (const event of this.#answered(viewer, question, query, passages, terms)) {
       // Sources whose memories were deleted in the meantime are left out.
-      yield event.type === "sources" ? { ...event, sources: await live(event.sources) } : event;
+      if (event.type === "sources") yield { ...event, sources: await live(event.sources) };
+      else yield event.type === "usage" ? { ...event, evidence } : event;
     }
   }
 
@@ -213,11 +215,15 @@ export class AnswerService {
     );
   }
 
-  async *#withoutEvidence(text: string, generation: Generation | null): AsyncGenerator<AnswerEvent> {
+  async *#withoutEvidence(
+    text: string,
+    generation: Generation | null,
+    evidence: number | null,
+  ): AsyncGenerator<AnswerEvent> {
     const language = questionLanguage(text, await this.#uses.reading.languageOf(text));
     yield { type: "text", content: noEvidenceAnswer(language) };
     yield { type: "sources", sources: [] };
-    yield usageOf(generation?.spent ?? NO_TOKENS);
+    yield { ...usageOf(generation?.spent ?? NO_TOKENS), evidence };
   }
 
   // The question, made self-contained. The language model is called only if the search can find any memory.
@@ -252,10 +258,9 @@ interface AnswerTerms extends Answering, Asker {
 }
 
 /**
- * The passages that an answer can use: none if the score of the best one is too low, otherwise all that contain a
- * sentence.
+ * The passages that an answer can use: none if they probably do not answer, otherwise all that contain a sentence.
  */
-function evidenceAmong(results: readonly RankedPassage[], evidenceMin: number): readonly RankedPassage[] {
-  if (results[0] === undefined || results[0].score < evidenceMin) return [];
+function evidenceAmong({ results, evidence }: Ranking, evidenceMin: number): readonly RankedPassage[] {
+  if (evidence === null || evidence < evidenceMin) return [];
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }

@@ -215,7 +215,7 @@ function sumOf(left: LlmUsage, right: LlmUsage): LlmUsage {
 }
 
 /** The usage event of an answer that used these tokens. */
-export function usageOf(tokens: LlmUsage): AnswerEvent {
+export function usageOf(tokens: LlmUsage): AnswerEvent & { readonly type: "usage" } {
   return { type: "usage", tokensUsed: tokens.prompt + tokens.completion };
 }
 

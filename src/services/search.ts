@@ -36,6 +36,8 @@ export interface RequestedSearch extends MemoryScope, AskedAt {
   readonly includeGraph: boolean;
   /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
+  /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
+  readonly wantsEvidence?: boolean;
 }
 
 /** The part of a requested search that limits which memories it may find. */

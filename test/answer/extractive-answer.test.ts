@@ -289,7 +289,7 @@ describe("sentences", () => {
       "a row of a table",
       "Population of Berlin",
       "| City | People |\n|:--|--:|\n| Rome | 2.7 |\n| Berlin | 3.7 |",
-      "Berlin | 3.7",
+      "City: Berlin; People: 3.7",
     ],
     ["Windows lines", "milk", "Buy bread now.\r\nFetch milk from the farm.\r\n", "Fetch milk from the farm."],
   ];

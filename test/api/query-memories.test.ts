@@ -71,7 +71,7 @@ describe("200: JSON", () => {
     const { status, body, headers } = await ask({ query: QUESTION, userId: "ida" });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(Object.keys(body)).toEqual(["answer", "sources", "usage"]);
+    expect(Object.keys(body)).toEqual(["answer", "evidence", "sources", "usage"]);
     expect(body.usage).toEqual({ tokens_used: 0 });
     const cited = body.sources.find((source: Source) => source.content.includes("1871"));
     expect(cited).toEqual({
@@ -186,8 +186,8 @@ describe("no evidence", () => {
     const events = await openStream(mneme, "/v1/memories/query", { ...question, stream: true }, headers);
     expect(expectWholeAnswer(await events.rest()).sources).toEqual([]);
 
-    const found = await mneme.call("POST", "/v1/memories/search", question, headers);
-    const best: number = found.body.results[0].score;
+    const found = await mneme.call("POST", "/v1/memories/search", { ...question, explain: true }, headers);
+    const best: number = found.body.explain.evidence;
     for (const [min_evidence, sources] of [
       [best, 1] as const,
       [Math.min(1, best + 1e-6), 0] as const,

@@ -176,6 +176,7 @@ describe("explain", () => {
       mode: "balanced",
       admissible: expect.any(Number),
       asOf: expect.any(String),
+      evidence: expect.any(Number),
       stages: ["filter", "queue", "embed", "text", "vector", "graph", "fuse", "hydrate", "rerank"].map((name) => ({
         name,
         ms: expect.any(Number),

@@ -59,7 +59,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
     search: {
       search: async () => {
         const found = { mode: "fast", results, stages: [], admissible: results.length, asOf: 0 } as const;
-        return { ...found, stages: [], time: null, evidenceMin: MODEL_DEFAULT };
+        return { ...found, stages: [], time: null, evidence: results[0]?.score ?? null, evidenceMin: MODEL_DEFAULT };
       },
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,

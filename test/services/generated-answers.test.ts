@@ -104,6 +104,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
         mode: "fast",
         results: PASSAGES,
         stages: [],
+        evidence: 1,
         admissible: PASSAGES.length,
         asOf: 0,
         time: null,

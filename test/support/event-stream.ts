@@ -79,6 +79,8 @@ export function expectWholeAnswer(events: readonly StreamedEvent[]): {
   readonly sources: any;
   // biome-ignore lint/suspicious/noExplicitAny: see StreamedEvent
   readonly usage: any;
+  /** Only of queries. */
+  readonly evidence?: number | null;
 } {
   const texts = events.slice(0, -3);
   expect(events.slice(-3).map(({ name }) => name)).toEqual(["sources", "usage", "done"]);
@@ -92,8 +94,13 @@ export function expectWholeAnswer(events: readonly StreamedEvent[]): {
   return {
     answer: texts.map(({ data }) => data.content).join(""),
     sources: sources?.data,
-    usage: usage?.data,
+    ...streamedUsage(usage?.data),
   };
+}
+
+// the usage event of a query has the evidence, too
+function streamedUsage({ evidence, ...usage }: StreamedEvent["data"]) {
+  return evidence === undefined ? { usage } : { usage, evidence };
 }
 
 function readerOf({ body }: Response) {

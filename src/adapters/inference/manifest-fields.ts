@@ -99,6 +99,11 @@ export class ManifestFields {
     return ManifestFields.take(this.path, `${this.place}${name}.`, this.value(name), take);
   }
 
+  /** An object; `otherwise` if the field is missing. */
+  objectOr<Result>(name: string, otherwise: Result, take: (fields: ManifestFields) => Result): Result {
+    return Object.hasOwn(this.values, name) ? this.object(name, take) : otherwise;
+  }
+
   /** An object with one object for each of these names. */
   objects<const Name extends string, Result>(
     name: string,

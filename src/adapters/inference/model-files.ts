@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODE_NAMES } from "../../domain/ranking.ts";
-import type { RetrievalTuning } from "../../domain/retrieval-tuning.ts";
+import type { EvidenceCurve, RetrievalTuning } from "../../domain/retrieval-tuning.ts";
 import { SIGNAL_COMBINATIONS, weightsOf } from "../../domain/signals.ts";
 import type { Purpose } from "../../ports/models.ts";
 import { TOKENIZER_KINDS, type TokenizerFile } from "../../tokenizers/load-tokenizer.ts";
@@ -150,6 +150,9 @@ function readModel(folder: string, fields: ManifestFields): ModelDescription {
   };
 }
 
+/** For manifests without `evidence`: the score is the evidence, unless a passage lacks a number of the question. */
+const SCORE_AS_EVIDENCE: EvidenceCurve = { scoreSlope: 1, codesSlope: 4, namesSlope: 1, offset: 0 };
+
 function readTuning(fields: ManifestFields): RetrievalTuning {
   return {
     weights: fields.objects("modes", MODE_NAMES, (mode) => weightsOf((signal) => mode.number(`${signal}_weight`, 0))),
@@ -162,6 +165,12 @@ function readTuning(fields: ManifestFields): RetrievalTuning {
       slope: curve.number("slope", 0),
       gapSlope: curve.number("gap_slope", 0),
       sizeSlope: curve.number("size_slope", 0),
+      offset: curve.number("offset"),
+    })),
+    evidence: fields.objectOr("evidence", SCORE_AS_EVIDENCE, (curve) => ({
+      scoreSlope: curve.number("score_slope", 0),
+      codesSlope: curve.number("codes_slope", 0),
+      namesSlope: curve.number("names_slope", 0),
       offset: curve.number("offset"),
     })),
     evidenceMin: fields.numbers("min_evidence", MODE_NAMES, 0, 1),

@@ -66,7 +66,11 @@ const FIRST_STEPS = [
 const STREAM_EVENTS: readonly (readonly [name: string, data: string, meaning: string])[] = [
   ["text", '{"content": "…"}', "A piece of the answer, as it is written. There can be many."],
   ["sources", "[SearchResult, …]", "The passages behind the answer, cited ones first."],
-  ["usage", '{"tokens_used": 412}', "Tokens of the language model; 0 if none was used."],
+  [
+    "usage",
+    '{"tokens_used": 412, "evidence": 0.93}',
+    "Tokens of the language model; 0 if none was used. In queries also the `evidence`.",
+  ],
   ["done", "{}", "The answer is complete."],
   ["error", '{"error": {…}}', "Instead of the remaining events: the body of an error answer."],
 ];

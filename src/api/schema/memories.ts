@@ -284,6 +284,16 @@ export const SearchResult = Type.Object(
   { $id: "SearchResult" },
 );
 
+/** In answers of queries and explained searches. */
+export const Evidence = Nullable(
+  Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      "probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it",
+  }),
+);
+
 /** Answer of searchMemories. */
 export const SearchResults = Type.Object(
   {
@@ -304,6 +314,7 @@ export const SearchResults = Type.Object(
         ),
         admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
         asOf: Time,
+        evidence: Evidence,
         time: Type.Optional(
           Type.Object(
             { from: Nullable(Time), to: Nullable(Time), expression: Text() },
@@ -322,6 +333,6 @@ export const TokensUsed = Type.Object({
 });
 /** Answer of queryMemories. */
 export const QueryResult = Type.Object(
-  { answer: Text(), sources: Type.Array(SearchResult), usage: TokensUsed },
+  { answer: Text(), evidence: Type.Optional(Evidence), sources: Type.Array(SearchResult), usage: TokensUsed },
   { $id: "QueryResult" },
 );

@@ -104,7 +104,7 @@ const settings = {
       minimum: 0,
       maximum: 1,
       description:
-        "a question whose best result has a lower score is not answered; 0: every question is answered; " +
+        "a question with less `evidence` is not answered; 0: every question with a result is answered; " +
         "null: the calibrated default of the embedding model for the mode of the search",
     }),
   ),

@@ -839,6 +839,10 @@ export type ProjectWithKey = {
 
 export type QueryResult = {
     answer: string;
+    /**
+     * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
+     */
+    evidence?: number | null;
     sources: Array<SearchResult>;
     usage: {
         /**
@@ -1060,6 +1064,10 @@ export type SearchResults = {
          */
         asOf: string;
         /**
+         * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
+         */
+        evidence: number | null;
+        /**
          * the time that the query names, end exclusive; passages of this time gain score
          */
         time?: {
@@ -1142,7 +1150,7 @@ export type Usage = {
 };
 
 /**
- * tokens of the language model
+ * tokens of the language model, and the evidence of a query
  */
 export type UsageEvent = {
     event: 'usage';
@@ -1151,6 +1159,10 @@ export type UsageEvent = {
          * by the language model; 0 if none was used
          */
         tokens_used: number;
+        /**
+         * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
+         */
+        evidence?: number | null;
     };
 };
 
@@ -5004,7 +5016,7 @@ export type UpdateOwnProjectData = {
         };
         retention_days?: number;
         /**
-         * a question whose best result has a lower score is not answered; 0: every question is answered; null: the calibrated default of the embedding model for the mode of the search
+         * a question with less `evidence` is not answered; 0: every question with a result is answered; null: the calibrated default of the embedding model for the mode of the search
          */
         min_evidence?: number | null;
         /**
@@ -5172,7 +5184,7 @@ export type CreateProjectData = {
         };
         retention_days?: number;
         /**
-         * a question whose best result has a lower score is not answered; 0: every question is answered; null: the calibrated default of the embedding model for the mode of the search
+         * a question with less `evidence` is not answered; 0: every question with a result is answered; null: the calibrated default of the embedding model for the mode of the search
          */
         min_evidence?: number | null;
         /**
@@ -5407,7 +5419,7 @@ export type UpdateProjectData = {
         };
         retention_days?: number;
         /**
-         * a question whose best result has a lower score is not answered; 0: every question is answered; null: the calibrated default of the embedding model for the mode of the search
+         * a question with less `evidence` is not answered; 0: every question with a result is answered; null: the calibrated default of the embedding model for the mode of the search
          */
         min_evidence?: number | null;
         /**

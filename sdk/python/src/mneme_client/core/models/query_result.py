@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.query_result_usage import QueryResultUsage
@@ -21,11 +23,14 @@ class QueryResult:
         answer (str):
         sources (list[SearchResult]):
         usage (QueryResultUsage):
+        evidence (float | None | Unset): probability that one of the passages found answers the question; null if there
+            are none. `min_evidence` is compared with it
     """
 
     answer: str
     sources: list[SearchResult]
     usage: QueryResultUsage
+    evidence: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -38,6 +43,12 @@ class QueryResult:
 
         usage = self.usage.to_dict()
 
+        evidence: float | None | Unset
+        if isinstance(self.evidence, Unset):
+            evidence = UNSET
+        else:
+            evidence = self.evidence
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -47,6 +58,8 @@ class QueryResult:
                 "usage": usage,
             }
         )
+        if evidence is not UNSET:
+            field_dict["evidence"] = evidence
 
         return field_dict
 
@@ -67,10 +80,20 @@ class QueryResult:
 
         usage = QueryResultUsage.from_dict(d.pop("usage"))
 
+        def _parse_evidence(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("float | None | Unset", data)
+
+        evidence = _parse_evidence(d.pop("evidence", UNSET))
+
         query_result = cls(
             answer=answer,
             sources=sources,
             usage=usage,
+            evidence=evidence,
         )
 
         query_result.additional_properties = d

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -28,6 +28,8 @@ class SearchResultsExplain:
         stages (list[SearchResultsExplainStagesItem]):
         admissible (int): memories that the key, the user and the filters admit
         as_of (datetime.datetime): ISO 8601, UTC
+        evidence (float | None): probability that one of the passages found answers the question; null if there are
+            none. `min_evidence` is compared with it
         time (SearchResultsExplainTime | Unset): the time that the query names, end exclusive; passages of this time
             gain score
     """
@@ -36,6 +38,7 @@ class SearchResultsExplain:
     stages: list[SearchResultsExplainStagesItem]
     admissible: int
     as_of: datetime.datetime
+    evidence: float | None
     time: SearchResultsExplainTime | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -51,6 +54,9 @@ class SearchResultsExplain:
 
         as_of = self.as_of.isoformat()
 
+        evidence: float | None
+        evidence = self.evidence
+
         time: dict[str, Any] | Unset = UNSET
         if not isinstance(self.time, Unset):
             time = self.time.to_dict()
@@ -63,6 +69,7 @@ class SearchResultsExplain:
                 "stages": stages,
                 "admissible": admissible,
                 "asOf": as_of,
+                "evidence": evidence,
             }
         )
         if time is not UNSET:
@@ -89,6 +96,13 @@ class SearchResultsExplain:
 
         as_of = datetime.datetime.fromisoformat(d.pop("asOf").replace("Z", "+00:00"))
 
+        def _parse_evidence(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast("float | None", data)
+
+        evidence = _parse_evidence(d.pop("evidence"))
+
         _time = d.pop("time", UNSET)
         time: SearchResultsExplainTime | Unset
         if isinstance(_time, Unset):
@@ -101,6 +115,7 @@ class SearchResultsExplain:
             stages=stages,
             admissible=admissible,
             as_of=as_of,
+            evidence=evidence,
             time=time,
         )
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="UsageEventData")
 
@@ -14,13 +16,22 @@ class UsageEventData:
     """
     Attributes:
         tokens_used (int): by the language model; 0 if none was used
+        evidence (float | None | Unset): probability that one of the passages found answers the question; null if there
+            are none. `min_evidence` is compared with it
     """
 
     tokens_used: int
+    evidence: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         tokens_used = self.tokens_used
+
+        evidence: float | None | Unset
+        if isinstance(self.evidence, Unset):
+            evidence = UNSET
+        else:
+            evidence = self.evidence
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -29,6 +40,8 @@ class UsageEventData:
                 "tokens_used": tokens_used,
             }
         )
+        if evidence is not UNSET:
+            field_dict["evidence"] = evidence
 
         return field_dict
 
@@ -37,8 +50,18 @@ class UsageEventData:
         d = dict(src_dict)
         tokens_used = d.pop("tokens_used")
 
+        def _parse_evidence(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast("float | None | Unset", data)
+
+        evidence = _parse_evidence(d.pop("evidence", UNSET))
+
         usage_event_data = cls(
             tokens_used=tokens_used,
+            evidence=evidence,
         )
 
         usage_event_data.additional_properties = d

@@ -1,0 +1,195 @@
+// Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a neighbour of
+// what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
+
+import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
+import { stopWordsOf } from "../words/stop-words.ts";
+import { parseWordList } from "../words/word-lists.ts";
+import { anyOf, foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
+
+/** The specifics of a question, prepared for comparison with passages. */
+export interface Specifics {
+  readonly codes: readonly Code[];
+  /** Names of persons, places and things, each as its folded words. */
+  readonly names: readonly (readonly string[])[];
+}
+
+/** The share of a question's codes and of its names that a passage lacks, 0..1; 0 if the question has none. */
+export interface LackingSpecifics {
+  readonly codes: number;
+  readonly names: number;
+}
+
+/** A number, or a word with digits, such as 9, E-119 or 2021-0188. */
+export interface Code {
+  /** As the question has it. */
+  readonly text: string;
+  /** Finds it in a folded text, whatever separates its parts. */
+  readonly pattern: RegExp;
+  /** Its value if it is a whole number: a passage may have a range with it. */
+  readonly value: number | null;
+}
+
+/** Letters of scripts with cases: others are written beside a number without belonging to it. */
+const LETTER = "\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}";
+const PART = `[${LETTER}\\p{Nd}]`;
+/** What may separate the parts of a code. */
+const SEPARATOR = "[\\s\\-\\u2010-\\u2015_./:,'’#]";
+const CODE = new RegExp(
+  // letters that a hyphen joins to digits, as in BL-2318; or a word with a digit, and what is joined to it
+  `(?<!${PART})(?:[${LETTER}]{1,8}[-_./]\\p{Nd}${PART}*|${PART}*\\p{Nd}${PART}*)(?:[-_./:'’]${PART}+|,\\p{Nd}+)*`,
+  "gu",
+);
+const RUN = /\p{Nd}+|[\p{L}\p{M}]+/gu;
+const DIGITS = /^\p{Nd}+$/u;
+const ORDINAL = /^(\p{Nd}+)(?:st|nd|rd|th|er|re|e|eme|o|a)$/u;
+/** Years, dates and times of day: a passage may name them in other words. */
+const TIME = new RegExp(
+  [
+    "(?<!\\p{Nd})(?:19|20)\\p{Nd}{2}(?!\\p{Nd}|[-_/.]\\p{Nd})",
+    "(?<!\\p{Nd})(?:19|20)\\p{Nd}{2}[-/.年]\\s?[01]?\\p{Nd}(?:[-/.月]\\s?\\p{Nd}{1,2}日?)?(?!\\p{Nd})",
+    "(?<!\\p{Nd})\\p{Nd}{1,2}[./]\\p{Nd}{1,2}[./](?:\\p{Nd}{4}|\\p{Nd}{2})(?!\\p{Nd})",
+    "(?<!\\p{Nd})\\p{Nd}{1,2}[:h]\\p{Nd}{2}(?!\\p{Nd})",
+    "\\p{Nd}{1,2}\\s?(?:[月日년월일時시点點]|am\\b|pm\\b|uhr\\b)",
+  ].join("|"),
+  "giu",
+);
+/** A range of whole numbers, such as 3–5 or 3 to 5. */
+const RANGE =
+  /(?<!\p{Nd}[.,]?)(\p{Nd}{1,4}) ?(?:[-–—~〜至]|to|bis|al?|до|から|到) ?(\p{Nd}{1,4})(?!\p{Nd}|[.,]\p{Nd})/gu;
+/** Maximum difference of the ends of a range. */
+const RANGE_MAX = 100;
+
+const CASED = new RegExp(`[${LETTER}]`, "u");
+/** One or more capitalised words. */
+const CAPITALISED =
+  /(?<![\p{L}\p{M}\p{N}])\p{Lu}[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*(?:[ \u00a0]\p{Lu}[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*)*/gu;
+/** A name before a form of address, in Japanese and Korean. */
+const ADDRESSED =
+  /[\p{scx=Han}\p{scx=Katakana}]{1,6}?(?=さん|さま|様|くん|君|ちゃん|氏|先生)|\p{Script=Hangul}{2,4}(?= ?(?:씨|님|선생님))/gu;
+const TITLE = /^(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Don|Doña|Dott|Sig)$/u;
+const GENITIVE = /['’]s?$/u;
+const SENTENCE_START = /(?:^|[.!?:])[^\p{L}\p{N}]*$/u;
+const CALENDAR_WORDS = parseWordList(answerKindList);
+const CALENDAR = new RegExp(anyOf(["month", "day", "holiday"].flatMap((kind) => CALENDAR_WORDS.get(kind) ?? [])), "u");
+/** Languages that capitalise all nouns. There, only two and more capitalised words in a row are a name. */
+const NOUN_CAPITALS: ReadonlySet<string> = new Set(["de", "lb"]);
+/** Share of capital letters from which on capitals tell nothing. */
+const SHOUTED_SHARE = 0.6;
+/** Minimum length of the beginning that two forms of a longer name share, in UTF-16 code units. */
+const NAME_STEM_UNITS_MIN = 4;
+/** The same in other scripts than Latin, whose languages inflect short names, too: Анна, Анны. */
+const INFLECTED_STEM_UNITS_MIN = 3;
+const LATIN = /\p{Script=Latin}/u;
+/** Maximum length of the ending by which two forms of a name differ, for short names and for longer ones. */
+const ENDING_UNITS_MAX = { short: 2, long: 3 };
+
+/** The specifics of a question. @param language of the question, BCP 47; `und` if unsure */
+export function specificsOf(question: string, language: string): Specifics {
+  const codes = plainDigits(question).replace(TIME, " ").match(CODE) ?? [];
+  return { codes: codes.map(codeOf), names: namesOf(question.replace(CODE, "0"), language) };
+}
+
+/** Which of the specifics a passage lacks. @param passage with its title, speaker and headings */
+export function lackingSpecifics({ codes, names }: Specifics, passage: string): LackingSpecifics {
+  return {
+    codes: codes.length === 0 ? 0 : lackingCodes(codes, passage).length / codes.length,
+    names: names.length === 0 ? 0 : lackingNames(names, passage) / names.length,
+  };
+}
+
+/** The codes that a passage lacks. */
+export function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] {
+  const text = foldLetters(plainDigits(passage));
+  const ranges = [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)] as const);
+  return codes.filter(({ pattern, value }) => {
+    const isWithin = ([from, to]: readonly [number, number]) =>
+      value !== null && from <= value && value <= to && to - from <= RANGE_MAX;
+    return !(pattern.test(text) || ranges.some(isWithin));
+  });
+}
+
+function lackingNames(names: readonly (readonly string[])[], passage: string): number {
+  const folded = foldLetters(passage);
+  const words = spacedWords(passage).trim().split(" ");
+  const isIn = (name: string) =>
+    UNSPACED.test(name) ? folded.includes(name) : words.some((word) => areForms(name, word));
+  return names.reduce((sum, name) => sum + name.filter((word) => !isIn(word)).length / name.length, 0);
+}
+
+function codeOf(text: string): Code {
+  const folded = foldLetters(text).replace(ORDINAL, "$1");
+  const runs = folded.match(RUN) ?? [];
+  const source = runs.map((run, at) => {
+    if (at === 0) return run;
+    // between two runs of digits something must stand, or 5.0 would be found in 50
+    const isBetweenDigits = DIGITS.test(run) && DIGITS.test(runs[at - 1] ?? "");
+    return `${SEPARATOR}{${isBetweenDigits ? 1 : 0},2}${run}`;
+  });
+  const before = DIGITS.test(runs[0] ?? "") ? "\\p{Nd}|\\p{Nd}[.,]" : `[${LETTER}]`;
+  const behind = DIGITS.test(runs.at(-1) ?? "") ? "\\p{Nd}|[.,]\\p{Nd}" : `[${LETTER}]`;
+  const pattern = new RegExp(`(?<!${before})${source.join("")}(?!${behind})`, "u");
+  return { text, pattern, value: DIGITS.test(folded) ? Number(folded) : null };
+}
+
+function namesOf(question: string, language: string): readonly (readonly string[])[] {
+  const addressed = (question.match(ADDRESSED) ?? []).map((name) => [foldLetters(name)]);
+  return hasCapitals(question) ? [...addressed, ...capitalisedNames(question, language)] : addressed;
+}
+
+function hasCapitals(question: string): boolean {
+  const letters = question.match(/\p{L}/gu) ?? [];
+  const capitals = letters.filter((letter) => /\p{Lu}/u.test(letter)).length;
+  return capitals <= SHOUTED_SHARE * letters.length && letters.some((letter) => CASED.test(letter));
+}
+
+function capitalisedNames(question: string, language: string): readonly (readonly string[])[] {
+  const hasNounCapitals = NOUN_CAPITALS.has(language);
+  const names: string[][] = [];
+  for (const { 0: run, index } of question.matchAll(CAPITALISED)) {
+    const words = run.split(/[ \u00a0]/u);
+    // The first word of a sentence is capitalised, whatever it is.
+    if (SENTENCE_START.test(question.slice(0, index)) && (hasNounCapitals || !beginsWithName(words, language))) {
+      words.shift();
+    }
+    if (words.length < (hasNounCapitals ? 2 : 1)) continue;
+    // "Merles Lehrerin": a genitive and a noun
+    if (hasNounCapitals && words[0]?.endsWith("s")) words.splice(1);
+    const named = words.filter((word) => !(TITLE.test(word) || CALENDAR.test(spacedWords(word))));
+    const name = named.flatMap((word) => spacedWords(word.replace(GENITIVE, "")).trim().split(" "));
+    if (name.length > 0) names.push(name);
+  }
+  return names;
+}
+
+/** Whether capitalised words at the beginning of a sentence begin with a name: "Ida's shoe", "Ida Berg's school". */
+function beginsWithName(words: readonly string[], language: string): boolean {
+  const [first = ""] = words;
+  return !stopWordsOf(language).has(first.toLowerCase()) && (words.length > 1 || GENITIVE.test(first));
+}
+
+/** Whether two words may be forms of one name: they begin alike and differ in a short ending. */
+function areForms(left: string, right: string): boolean {
+  if (left === right) return true;
+  let same = 0;
+  while (same < left.length && left[same] === right[same]) same++;
+  const shorter = Math.min(left.length, right.length);
+  const ending = Math.max(left.length, right.length) - same;
+  if (shorter < NAME_STEM_UNITS_MIN) return shorter > 1 && same === shorter && ending <= ENDING_UNITS_MAX.short;
+  const stemMin = LATIN.test(left) ? NAME_STEM_UNITS_MIN : INFLECTED_STEM_UNITS_MIN;
+  if (same < Math.max(stemMin, shorter - ENDING_UNITS_MAX.short)) return false;
+  return same === shorter || ending <= ENDING_UNITS_MAX.long;
+}
+
+/** The text with digits of all scripts as 0 to 9, and without separators of thousands. */
+function plainDigits(text: string): string {
+  const plain = text.normalize("NFKC").replace(/\p{Nd}/gu, (digit) => (digit <= "9" ? digit : asciiDigit(digit)));
+  return plain.replace(/(?<=(?<!\d)\d{1,3})[.,'’ ](?=\d{3}(?!\d))/g, "");
+}
+
+/** The ten digits of a script follow each other, and no digit stands before its zero. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
+  return String(value);
+}

@@ -1,0 +1,145 @@
+// How passages are split into sentences, items of lists and rows of tables.
+
+import { describe, expect, test } from "bun:test";
+import { sentenceSpans, sentencesOf } from "../../src/answer/sentences.ts";
+import { seeded } from "../support/seeded.ts";
+
+const textsOf = (passage: string) => [...sentencesOf(passage)].map(({ text }) => text);
+
+describe("full stops that end no sentence", () => {
+  test.each([
+    "Der Termin ist am 19. Juli um 9 Uhr.",
+    "Das Fest beginnt am 3. Oktober und endet am 5. Oktober.",
+    "Die Wohnung liegt im 3. Stock links.",
+    "Er kam im 19. Jahrhundert nach Bremen.",
+    "Treffen vom 1.–3. Mai in Ulm.",
+    "Sie spielt in der 2. Mannschaft mit.",
+    "Seit dem 1. Quartal gilt der neue Tarif.",
+    "Termin: 19. Juli, 9 Uhr.",
+    "Mødet er den 5. Maj kl. 10.",
+    "Schůzka je 14. Října v Brně.",
+    "Die Praxis ist in der Humboldtstr. 14 in Bremen.",
+    "El Sr. Ruiz vive en la Av. Colón.",
+    "La Sig.ra Rossi e il Dott. Bianchi sono qui.",
+    "Mme. Dupont et M. Durand arrivent à 9 h.",
+    "Dr. Adler is in St. Ives at 3 p.m. on Monday.",
+    "Она живёт на ул. Ленина, кв. 5.",
+  ])("%s", (sentence) => {
+    expect(textsOf(sentence)).toEqual([sentence]);
+  });
+
+  test.each([
+    ["He scored 19. Then he left.", ["He scored 19.", "Then he left."]],
+    ["Sie wurde 19. Dann zog sie um.", ["Sie wurde 19.", "Dann zog sie um."]],
+    ["The code is 4711. Keep it.", ["The code is 4711.", "Keep it."]],
+    ["Das war 2019. Juli war heiß.", ["Das war 2019.", "Juli war heiß."]],
+    ["鍵は青い箱です。番号は5です。", ["鍵は青い箱です。", "番号は5です。"]],
+  ])("%s are two sentences", (passage, sentences) => {
+    expect(textsOf(passage)).toEqual(sentences);
+  });
+});
+
+describe("lines", () => {
+  test("of wrapped prose are one text", () => {
+    const wrapped =
+      "The workshop was moved to room 220 because the heating of\nroom 114 failed on Monday morning, and nobody could repair\nit before the end of the week.";
+    expect(textsOf(wrapped)).toEqual([wrapped.replaceAll("\n", " ")]);
+  });
+
+  test("of wrapped Japanese prose are joined without a space", () => {
+    const line = "これは折り返された長い文章であり、途中の改行には意味がないので、空白を入れずに";
+    expect(textsOf(`${line}${line}\nつなげます。`)).toEqual([`${line}${line}つなげます。`]);
+  });
+
+  test.each([
+    [
+      "items with marks",
+      "- The blue bicycle belongs to Ines from the second floor\n- The red one belongs to Marten, who never locks it\n",
+    ],
+    [
+      "numbered items",
+      "1. Unscrew the cover at the back of the boiler carefully\n2. Take out the old filter and rinse it with cold water\n",
+    ],
+    [
+      "items without marks",
+      "Paint the fence in the back garden before the first frost\nCall Ines about the kitchen\nOrder twelve bags of the dark potting soil from the depot\nSharpen the saw\n",
+    ],
+    [
+      "fields",
+      "Name of the insured person: Ines Marten of Lower Harbour Street\nNumber of the policy: 4711-0815-2203-19\nValid until the end of the year: 2031\n",
+    ],
+    [
+      "rows with commas",
+      "Ines Marten, Lower Harbour Street 14, Bremen, 0421 555 0133\nJonas Adler, Upper Market Square 3, Oldenburg, 0441 555 0190\n",
+    ],
+    [
+      "rows with tabs",
+      "Ines Marten of Lower Harbour Street\t0421 555 0133\tBremen\nJonas Adler of Upper Market Square\t0441 555 0190\tOldenburg\n",
+    ],
+    [
+      "log lines",
+      "2031-05-04 10:00:01 the pump of the cellar started by itself\n2031-05-04 10:05:44 the pump of the cellar stopped by itself\n",
+    ],
+    [
+      "rows of a workbook",
+      "Room: 114, Person: Ines Marten, Key: blue, Code: 4711\nRoom: 220, Person: Jonas Adler, Key: green, Code: 2203\n",
+    ],
+  ])("%s stay apart", (_, passage) => {
+    const lines = passage.trimEnd().split("\n");
+    expect(textsOf(passage)).toHaveLength(lines.length);
+    for (const [at, text] of textsOf(passage).entries()) expect(lines[at]?.replaceAll("\t", " ")).toEndWith(text);
+  });
+
+  test("a row of a table has the names of its columns", () => {
+    const table =
+      "| Cabin | Network | Password |\n|---|:---:|---|\n| 3 | CurlewCroft | tawny-58 |\n| 4 |  | heron-44 |\n\nSee below.";
+    expect(textsOf(table)).toEqual([
+      "Cabin | Network | Password",
+      "Cabin: 3; Network: CurlewCroft; Password: tawny-58",
+      "Cabin: 4; Password: heron-44",
+      "See below.",
+    ]);
+  });
+});
+
+test("sentences have their places: the text at a place is the sentence, but for markup and white space", () => {
+  const passage = "# Cabins\n\n- Cabin 3: tawny-58 [1]\n- Cabin 4.\tIt is   small.\n";
+  const plain = (text: string) => text.replace(/\s+/g, " ").replaceAll("[1]", "(1)");
+  for (const { start, end, text } of sentencesOf(passage)) expect(plain(passage.slice(start, end))).toBe(text);
+  expect(textsOf(passage)).toEqual(["Cabins", "Cabin 3: tawny-58 (1)", "Cabin 4.", "It is small."]);
+});
+
+test("spans of any text are in order, do not overlap, and cover all that can be seen", () => {
+  const random = seeded(7);
+  const pieces = [
+    "a.",
+    " ",
+    "\n",
+    "| x |",
+    "|---|---|",
+    "- ",
+    "19. ",
+    "Juli",
+    "# ",
+    "。",
+    "鍵",
+    "\t",
+    "Z: ",
+    "\r\n",
+    "…",
+    "“",
+    "word ".repeat(9),
+  ];
+  for (let round = 0; round < 300; round++) {
+    const passage = Array.from({ length: 40 }, () => pieces[Math.floor(random() * pieces.length)]).join("");
+    for (const spans of [[...sentenceSpans(passage)], [...sentencesOf(passage)]]) {
+      spans.reduce((before, { start, end }) => {
+        expect(start).toBeGreaterThanOrEqual(before);
+        expect(end).toBeGreaterThanOrEqual(start);
+        return end;
+      }, 0);
+    }
+    const shown = [...sentenceSpans(passage)].map(({ start, end }) => passage.slice(start, end)).join("");
+    expect(shown.replace(/\s/g, "")).toBe(passage.replace(/\s/g, ""));
+  }
+});
