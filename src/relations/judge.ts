@@ -59,7 +59,9 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   const shared = [...older.values()].filter(({ stem }) => newer.has(stem));
   const gone = [...older.values()].filter(({ stem }) => !newer.has(stem));
   const come = [...newer.values()].filter(({ stem }) => !older.has(stem));
-  const isReplaced = (["number", "time"] as const).some((kind) => hasKind(gone, kind) && hasKind(come, kind));
+  const isReplaced =
+    (["number", "time"] as const).some((kind) => hasKind(gone, kind) && hasKind(come, kind)) &&
+    gone.some(isYear) === come.some(isYear);
   // what is named first is what the sentence is about
   const isSameSubject = newer.has(before.words[0]?.stem ?? "") || older.has(after.words[0]?.stem ?? "");
   const places = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
@@ -96,6 +98,11 @@ function areApart(gone: readonly StatementWord[], come: readonly StatementWord[]
 
 function isDayOrHour({ word }: StatementWord): boolean {
   return /^(?:[0-2]?\d|3[01])(?:[.:h]\d{0,2})?$/.test(word);
+}
+
+/** A year is no other value of a size: "is 41 metres tall" and "since 1988". */
+function isYear({ word }: StatementWord): boolean {
+  return /^(?:1[5-9]|20)\d\d$/.test(word);
 }
 
 function isFigure({ kind }: StatementWord): boolean {
