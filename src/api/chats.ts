@@ -8,7 +8,7 @@ import type { Viewer } from "../domain/scope.ts";
 import { isoTime } from "../kit/clock.ts";
 import { userSubject } from "../ports/idempotency-store.ts";
 import type { ChatQuestion, ChatService } from "../services/chats.ts";
-import { askedAt, checkNotBlank } from "./drafts.ts";
+import { askedAt, checkAsks } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import {
   type Answer,
@@ -196,7 +196,7 @@ async function writeMessage(
 }
 
 function questionOf(body: Static<typeof schema.SendMessage>): ChatQuestion {
-  checkNotBlank(body.message, "message", "write a message");
+  checkAsks(body.message, "message", "write a message");
   return {
     text: body.message,
     mode: body.mode ?? null,

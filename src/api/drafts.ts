@@ -116,6 +116,18 @@ export function checkNotBlank(text: string, param: string, hint: string): void {
   if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
 }
 
+/** What a question has at least one of: a letter, a digit, or a symbol such as an emoji. */
+const ASKS = /[\p{L}\p{N}\p{S}]/u;
+
+/**
+ * Refuses a question of invisible or punctuation characters only.
+ * @param hint what the field should hold, for the message.
+ * @throws Fault `invalid_request`
+ */
+export function checkAsks(text: string, param: string, hint: string): void {
+  if (!ASKS.test(text)) throw new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
+}
+
 /** Parses a time in the future to Unix milliseconds. @throws Fault `invalid_request` for anything else. */
 export function checkFuture(text: string, nowMs: number, param: string): number {
   const time = text.includes("T") ? parseIsoTime(text) : null; // a date alone is not an instant

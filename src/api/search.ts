@@ -10,7 +10,7 @@ import type { Principal } from "../domain/scope.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, RequestedSearch, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
-import { askedAt, checkNotBlank } from "./drafts.ts";
+import { askedAt, checkAsks, checkNotBlank } from "./drafts.ts";
 import { type Answer, type Operation, reading, type WrittenAnswer, writing } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -96,7 +96,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
       write: async (call) => {
         const { principal, body } = call;
-        checkNotBlank(body.query, "query", "ask a question");
+        checkAsks(body.query, "query", "ask a question");
         return writtenAnswer(await answers.ask(principal, questionOf(body), call));
       },
     }),

@@ -209,6 +209,7 @@ describe("sendMessage, 400", () => {
     ["a message of null", { message: null }, "invalid_request", "message"],
     ["an empty message", { message: "" }, "invalid_request", "message"],
     ["a blank message", { message: " \n\u3000" }, "invalid_request", "message"],
+    ["a message of punctuation and invisible characters", { message: "?!\u200b" }, "invalid_request", "message"],
     ["32,769 characters of message", { message: "m".repeat(32_769) }, "invalid_request", "message"],
     ["an unknown mode", { message: "x", mode: "deep" }, "invalid_request", "mode"],
     ["a maxSources of 0", { message: "x", maxSources: 0 }, "invalid_request", "maxSources"],

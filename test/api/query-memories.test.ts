@@ -199,6 +199,10 @@ describe("no evidence", () => {
   });
 });
 
+test.each(["🚲", "€", "→", "7", "鍵"])("a query of one symbol is none of punctuation: %s", async (query) => {
+  expect((await ask({ query, userId: "ida" })).status).toBe(200);
+});
+
 describe("200: a stream", () => {
   test("texts, then sources, usage and done; together the same as the JSON answer", async () => {
     for (const mode of MODE_NAMES) {
@@ -306,6 +310,8 @@ describe("400", () => {
     ["no query", {}, "invalid_request", "query"],
     ["a query of null", { query: null }, "invalid_request", "query"],
     ["a blank query", { query: " \n\u3000" }, "invalid_request", "query"],
+    ["a query of punctuation", { query: "?! … —。" }, "invalid_request", "query"],
+    ["a query of invisible characters", { query: "\u200b\u2060\ufe0f" }, "invalid_request", "query"],
     ["8,193 characters of query", { query: "k".repeat(8_193) }, "invalid_request", "query"],
     ["a maxSources of 0", { query: "x", maxSources: 0 }, "invalid_request", "maxSources"],
     ["a maxSources of 51", { query: "x", maxSources: 51 }, "invalid_request", "maxSources"],

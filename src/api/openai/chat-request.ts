@@ -8,7 +8,7 @@ import { scopeOf } from "../../domain/memory-attributes.ts";
 import { userOf, type Viewer } from "../../domain/scope.ts";
 import type { Question } from "../../services/answers.ts";
 import { parseStorable } from "../body.ts";
-import { askedAt, checkNotBlank } from "../drafts.ts";
+import { askedAt, checkAsks } from "../drafts.ts";
 import type { CreateChatCompletion, MnemeOptions, TextOptions } from "../schema/openai.ts";
 import { modeOf } from "./chat-models.ts";
 import { withoutSourceList } from "./source-list.ts";
@@ -82,7 +82,7 @@ function conversationOf(messages: readonly Message[]): {
     );
   }
   const param = `messages[${asked}].content`;
-  checkNotBlank(question.content, param, "ask a question");
+  checkAsks(question.content, param, "ask a question");
   checkLength(question.content, LIMITS.messageCharacters, param, "The question");
   const joined = instructions.join("\n\n");
   checkLength(joined, LIMITS.instructionsCharacters, "messages", "The instructions (system and developer messages)");
