@@ -54,7 +54,8 @@ export function readYearlyPeriod(text: TimeText, at: number): TimePhrase | null 
   if (part !== null) return isPartOfOther(text, period.next) ? null : latest(text, period);
   const after = modifierBehind(text, period.next);
   if (after !== null) return moved(text, { ...period, next: after.next }, after);
-  return isNamedAlone(text, at, period.next) ? latest(text, period) : null;
+  const feast = isNamedAlone(text, at, period.next) ? latest(text, period) : null;
+  return feast === null ? null : { ...feast, isAnyFeast: true };
 }
 
 function inYear(period: YearlyPeriod, year: number, next: number, isAbsolute: boolean): TimePhrase | null {

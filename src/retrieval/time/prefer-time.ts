@@ -42,7 +42,9 @@ export function preferTime(
   const readsText = time.kind === "event" || !time.isYearOnly;
   const scores = passages.map((passage) => timeScore(span, daysOfPassage(passage, readsText)));
   const ranks = ranksOf(scores);
-  const gain = GAIN_SHARE_MAX * distanceToRank(REFERENCE_RANK, candidates);
+  // The feast of another year may be meant.
+  const share = time.kind !== "event" && time.isAnyFeast ? GAIN_SHARE_MAX / 2 : GAIN_SHARE_MAX;
+  const gain = share * distanceToRank(REFERENCE_RANK, candidates);
   const preferred = candidates.map((candidate, position) => {
     const score = scores[position] ?? 0;
     const hybridScore = candidate.hybridScore + gain * score;

@@ -19,6 +19,8 @@ export type QueryTime =
       readonly span: TimeSpan;
       /** Whether the query names no more than a year. */
       readonly isYearOnly: boolean;
+      /** Whether it is a feast without a year: the latest one is only likely to be meant. */
+      readonly isAnyFeast: boolean;
       /** The words of the query. */
       readonly expression: string;
     }
@@ -96,8 +98,14 @@ function resolveIn(text: string, original: string, asOf: number, language: TimeL
     if (!canBeginTime(lexeme, dates)) continue;
     const read = readRange(parsed, at) ?? readRelation(parsed, at) ?? readAlone(parsed, at);
     if (read === null) continue;
-    const { form, span, isYearOnly, next } = read;
-    const time: QueryTime = { kind: form, span: bounded(span), isYearOnly, expression: expressionOf(at, next) };
+    const { form, span, isYearOnly, isAnyFeast = false, next } = read;
+    const time: QueryTime = {
+      kind: form,
+      span: bounded(span),
+      isYearOnly,
+      isAnyFeast,
+      expression: expressionOf(at, next),
+    };
     // Dates and counted times are surer than a weekday or a season: "on Monday" may be every Monday.
     if (!isRecurring(lexemes, at, next)) return time;
     weak ??= time;

@@ -21,6 +21,8 @@ export interface TimePhrase {
   readonly form: TimeForm;
   /** Whether the phrase is no more than a year. Full text already finds a year that is written in a passage. */
   readonly isYearOnly: boolean;
+  /** Whether it is a feast without a year: the latest one is only likely to be meant. */
+  readonly isAnyFeast?: boolean;
   readonly next: number;
 }
 
