@@ -14,6 +14,8 @@ import type { RelationStore } from "../ports/relation-store.ts";
  * visits each memory.
  */
 const COUNTS_MS = 5_000;
+/** The same for the memories whose relations are waiting: it shows how far they lag, which is less than a second. */
+const WAITING_MS = 250;
 
 /** Declares gauges for the number of memories, model changes, the lanes, and the memory used by the server. */
 export function declareGauges(
@@ -33,7 +35,7 @@ export function declareGauges(
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], async () =>
     Object.entries(await counts()).map(([status, value]) => ({ labels: [status], value })),
   );
-  const waiting = atMostEvery(COUNTS_MS, clock, async () => relations.waiting());
+  const waiting = atMostEvery(WAITING_MS, clock, async () => relations.waiting());
   metrics.gauge(
     "mneme_relations_waiting",
     "Completed memories whose relations with others have not been looked for yet.",

@@ -1,5 +1,5 @@
 // The tool get_profile: what is known of a user, without a language model. Takes the newest memories, and those that
-// share most entities with them, which are often old: what a person keeps coming back to.
+// share most entities with them, which are often old: what a person keeps coming back to. Superseded ones are left out.
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
@@ -57,7 +57,7 @@ export const getProfile: Tool = tool({
     const scope = scopeOf(named);
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
     const page = await operations.call("listMemories", {
-      query: { ...scope, status: "completed", limit: NEWEST_MAX },
+      query: { ...scope, status: "completed", superseded: false, limit: NEWEST_MAX },
     });
     const newest = (page.data as JsonRecord[]).map(memoryResult);
     const { ids, names } = await links(operations, newest);
@@ -123,7 +123,7 @@ async function readLinked(
     const memory = await orNothing(operations.call("getMemory", ofMemory(id)));
     // the graph of an unconfined key spans all users, agents and sessions
     const isInScope = Object.entries(scope).every(([name, id]) => memory?.[name] === id);
-    if (memory !== null && isInScope) found.push(memoryResult(memory));
+    if (memory !== null && isInScope && memory.superseded_by === null) found.push(memoryResult(memory));
   }
   return found;
 }
