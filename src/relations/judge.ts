@@ -40,13 +40,16 @@ export const judgeByRules: Judge = (older, newer) => {
   if (before.isPast) return null; // what was so once stays true
   // an exception from a habit, or what happened on a day
   if (after.isOccasion && !before.isOccasion) return null;
-  if (after.namesDay && !before.namesDay && !after.hasChange) return null;
+  if (after.namesDay && !before.namesDay && !hasChanged(before, after)) return null;
   const aligned = align(before.words, after.words);
   if (aligned.changes.length === 0) {
-    return aligned.shared >= 2 && !after.hasChange ? { kind: "duplicates", confidence: 0.9 } : null;
+    return aligned.shared >= 2 && !hasChanged(before, after) ? { kind: "duplicates", confidence: 0.9 } : null;
   }
-  if (supersedes(before, after, aligned)) return { kind: "supersedes", confidence: after.hasChange ? 0.9 : 0.85 };
-  return after.hasChange && tellsOfChange(before, after, aligned) ? { kind: "supersedes", confidence: 0.8 } : null;
+  if (supersedes(before, after, aligned))
+    return { kind: "supersedes", confidence: hasChanged(before, after) ? 0.9 : 0.85 };
+  return hasChanged(before, after) && tellsOfChange(before, after, aligned)
+    ? { kind: "supersedes", confidence: 0.8 }
+    : null;
 };
 
 /**
@@ -127,6 +130,11 @@ function readAgain({ text, language }: JudgedSentence): Statement {
   return statement;
 }
 
+/** Whether the newer sentence says that something has changed, and not in the words of the older one. */
+function hasChanged(before: Statement, after: Statement): boolean {
+  return [...after.changeWords].some((word) => !before.changeWords.has(word));
+}
+
 /** A place where the words of two sentences differ. */
 interface Change {
   readonly older: readonly StatementWord[];
@@ -156,7 +164,7 @@ function supersedes(before: Statement, after: Statement, { shared, changes, isEx
   const isSameKind = kindsOf(first.older).some((kind) => kindsOf(first.newer).includes(kind));
   if (!isSameKind || isOtherAttribute(first.older, first.newer)) return false;
   const added = changes.filter((change) => change !== first).flatMap(({ older, newer }) => [...older, ...newer]);
-  if (after.hasChange) {
+  if (hasChanged(before, after)) {
     const isShort = before.words.length === 2 && isExact && !isNamed(before.words[0]);
     return (shared >= 2 || isValue(first) || isShort) && added.every(({ kind }) => kind === "word" || kind === "time");
   }

@@ -25,8 +25,8 @@ export interface StatementWord {
 /** A sentence. */
 export interface Statement {
   readonly words: readonly StatementWord[];
-  /** Whether a word says that something has changed, such as "moved" and "no longer". */
-  readonly hasChange: boolean;
+  /** Words that say that something has changed, such as "moved" and "no longer". */
+  readonly changeWords: ReadonlySet<string>;
   /** Whether it says that something has ended, such as "no longer". */
   readonly isEnd: boolean;
   /** Whether it names a day from today, such as "yesterday". */
@@ -51,6 +51,8 @@ const MOMENTS: ReadonlySet<string> = new Set(["day-2", "day-1", "day+0", "day+1"
 const CONTRASTS: ReadonlySet<string> = new Set(
   "big small large little front back left right upper lower other".split(" "),
 );
+/** Words for a number that names one of a series. */
+const SERIAL = /^(?:number|no|nr|nummer|numéro|numero|número|номер|番号|编号|번호)$/u;
 /** Indefinite articles. */
 const INDEFINITE: Readonly<Record<string, RegExp>> = {
   en: /\ban? (?!day|week|month|year|hour)/u,
@@ -86,10 +88,14 @@ export function statementOf(text: string, language: string): Statement {
   const names = CAPITALISED_NOUNS.test(language) ? new Set<string>() : namesIn(text);
   const words: StatementWord[] = [];
   let end = 0; // of the last word
+  let before = "";
   for (const { word: written, at } of wordsOf(plain)) {
     const word = bare(written);
     const meanings = new Set(meaningsAt(at + written.indexOf(word)).flatMap((lexeme) => [...lexeme.meanings]));
-    const kind = kindOf(word, text, meanings, names);
+    const found = kindOf(word, text, meanings, names);
+    // "note number 5" is another note than number 4
+    const kind = found === "number" && SERIAL.test(before) ? "mark" : found;
+    before = word;
     if (
       kind === "word" &&
       ((stopWords.has(word) && !CONTRASTS.has(word)) ||
@@ -106,7 +112,7 @@ export function statementOf(text: string, language: string): Statement {
   }
   return {
     words,
-    hasChange: means("change"),
+    changeWords: new Set(lexemes.flatMap((each) => (each.meanings.has("change") ? [each.text] : []))),
     isEnd: END.test(plain),
     namesDay: [...MOMENTS].some(means),
     isOccasion: OCCASION.test(plain),
