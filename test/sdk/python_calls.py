@@ -136,6 +136,11 @@ def check(make):  # noqa: PLR0915
     assert mneme.memories.update(memory.id, title="Spare key", type=None, wait=True).title == "Spare key"
     assert isinstance(mneme.memories.graph(memory.id, limit=5).neighbours, list)
     raises(sdk.ConflictError, lambda: mneme.memories.retry(memory.id))
+    said = mneme.memories.add("The spare key has a red ribbon.", user_id=memory.user_id, agent_id=memory.agent_id, wait=True)
+    [relation] = mneme.memories.relate(said.id, memory.id, "refines")
+    assert relation.memory_id == memory.id
+    mneme.memories.forget_relation(said.id, memory.id)
+    mneme.memories.delete(said.id)
     found = mneme.memories.search(
         "Where is the spare key?", user_id="ada", limit=3, mode="hybrid", filters={"tags": "house"}, explain=True
     )

@@ -24,6 +24,7 @@ def memory(id_="mem_1", status="completed"):
     names = "title", "type", "tags", "userId", "agentId", "sessionId", "language", "externalId", "source"
     empty = dict.fromkeys(names)
     times = {"created_at": TIME, "updated_at": TIME, "expires_at": None, "occurred_at": None}
+    times |= {"occurred_at_given": None, "superseded_by": None}
     error = {"error": {"code": "unreadable_document", "message": "The file is damaged."}} if status == "failed" else {}
     return {"id": id_, "status": status, "content": "a text", "metadata": {"a": 1}, **empty, **times, **error}
 

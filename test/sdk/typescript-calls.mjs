@@ -63,6 +63,13 @@ const changed = await mneme.memories.update(memory.id, { title: "Spare key", typ
 assert.equal(changed.title, "Spare key");
 assert.ok(Array.isArray((await mneme.memories.graph(memory.id, 5)).neighbours));
 await assert.rejects(mneme.memories.retry(memory.id), sdk.ConflictError);
+const ribbon = { content: "The spare key has a red ribbon.", userId: memory.userId, agentId: memory.agentId };
+const said = await mneme.memories.add(ribbon, { wait: true });
+const [relation] = await mneme.memories.relate(said.id, memory.id, "refines");
+assert.equal(relation.memory_id, memory.id);
+assert.equal((await mneme.memories.get(memory.id)).relations[0].type, "refined_by");
+await mneme.memories.forgetRelation(said.id, memory.id);
+await mneme.memories.delete(said.id);
 
 const params = { userId: "ada", limit: 3, mode: "hybrid", filters: { tags: "house" }, explain: true };
 const { results, explain } = await mneme.memories.search("Where is the spare key?", params);
