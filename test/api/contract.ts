@@ -64,12 +64,23 @@ const MEMORY = [
 ];
 const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
 const SCOPE = ["userId", "agentId", "sessionId"];
-const SEARCH = ["query", "filters", "limit", "includeGraph", ...SCOPE, "mode", "explain", "min_score", "asOf"];
+const SEARCH = [
+  "query",
+  "filters",
+  "limit",
+  "includeGraph",
+  ...SCOPE,
+  "mode",
+  "explain",
+  "min_score",
+  "asOf",
+  "time_zone",
+];
 const QUERY = [
   ...["query", "stream", "mode", "maxSources", "instructions", ...SCOPE],
-  ...["filters", "includeGraph", "asOf", "model"],
+  ...["filters", "includeGraph", "asOf", "time_zone", "model"],
 ];
-const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf"];
+const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf", "time_zone"];
 const COMPLETION = [
   ...["model", "messages", "stream", "stream_options", "user", "mneme", "metadata", "temperature", "max_tokens"],
   ...["max_completion_tokens", "n", "logprobs", "response_format", "modalities", "tools", "functions", "tool_choice"],
@@ -87,6 +98,7 @@ const PROJECT = [
   "min_evidence",
   "default_mode",
   "superseding",
+  "time_zone",
 ];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
@@ -223,7 +235,7 @@ export const OPERATIONS: readonly Promised[] = [
 
   promised("POST /users", writeUsers, [200], true, {
     name: "upsertUser",
-    body: ["id", "name", "email", "metadata"],
+    body: ["id", "name", "email", "metadata", "time_zone"],
     required: ["id"],
   }),
   promised("GET /users", readUsers, [200], false, { query: PAGE }),
@@ -295,6 +307,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
       "externalId",
       "expires_at",
       "occurred_at",
+      "occurred_at_given",
       "source",
       "error",
       "progress",
@@ -306,10 +319,10 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   ],
   SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
   SearchResults: ["results", "total_results", "explain"],
-  QueryResult: ["answer", "sources", "usage"],
+  QueryResult: ["answer", "evidence", "sources", "usage"],
   Chat: ["id", ...SCOPE, "title", "created_at"],
   Message: ["id", "role", "content", "sources", "created_at", "interrupted"],
-  User: ["id", "name", "email", "metadata", "created_at"],
+  User: ["id", "name", "email", "metadata", "time_zone", "created_at"],
   Event: ["id", "userId", "type", "data", "created_at"],
   Key: ["id", "projectId", "name", "scopes", "userId", "expires_at", "last_used_at", "created_at", "redacted"],
   Project: [
@@ -322,6 +335,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "min_evidence",
     "default_mode",
     "superseding",
+    "time_zone",
     "created_at",
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
