@@ -698,8 +698,23 @@ const REFUSED: readonly (readonly [param: string, more: object])[] = [
   ["moderation", { moderation: {} }],
   ["messages[0].content[0].type", { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] }],
   ["messages[0].content[0].type", { messages: [{ role: "user", content: [{ type: "input_audio" }] }] }],
-  ["messages[0].role", { messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }],
-  ["messages[1].tool_calls", { messages: [...ASKED, { role: "assistant", tool_calls: [{ id: "1" }] }, ...ASKED] }],
+  ["messages", { messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }],
+  [
+    "messages[2].content[1].type",
+    {
+      messages: [
+        ...ASKED,
+        ...ASKED,
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is it?" },
+            { type: "image_url", image_url: {} },
+          ],
+        },
+      ],
+    },
+  ],
   ["messages", { messages: [] }],
   ["messages", { messages: [...ASKED, { role: "assistant", content: "In 1871." }] }],
   ["messages", { messages: [{ role: "system", content: "Answer." }] }],
@@ -712,7 +727,57 @@ const REFUSED: readonly (readonly [param: string, more: object])[] = [
   ["model", { model: null }],
 ];
 
+/** Messages that are read, but for what is skipped. */
+const SKIPPED: readonly (readonly [what: string, more: object])[] = [
+  [
+    "a tool call and its result",
+    {
+      messages: [
+        ...ASKED,
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: "1", content: "x" },
+        ...ASKED,
+      ],
+    },
+  ],
+  [
+    "a picture in an earlier message",
+    {
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Look." },
+            { type: "image_url", image_url: { url: "data:," } },
+          ],
+        },
+        { role: "assistant", content: "Nice." },
+        ...ASKED,
+      ],
+    },
+  ],
+  [
+    "reasoning",
+    { messages: [...ASKED, { role: "assistant", content: "In 1871.", reasoning_content: "hm" }, ...ASKED] },
+  ],
+  [
+    "parts of the newer API",
+    { messages: [{ role: "user", content: [{ type: "input_text", text: "When was the lighthouse built?" }] }] },
+  ],
+  ["no limit of tokens", { max_tokens: -1 }],
+];
+
 describe("parameters", () => {
+  test.each(SKIPPED)("what is not needed is skipped: %s", async (_, more) => {
+    const body = { model: "mneme/fast", messages: ASKED, ...more } as ChatCompletionCreateParams;
+    const answer: Json = await quoting.client.chat.completions.create(body);
+    expect(answer.choices[0].message.content).not.toBe("");
+  });
+
   test("every parameter of the client is accepted with a harmless value", async () => {
     for (const [name, value] of Object.entries(PARAMETERS)) {
       const body = { model: "mneme/fast", messages: ASKED, [name]: value };

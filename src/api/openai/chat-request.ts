@@ -6,6 +6,7 @@ import { parseFilter } from "../../domain/filter.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { scopeOf } from "../../domain/memory-attributes.ts";
 import { userOf, type Viewer } from "../../domain/scope.ts";
+import { shortened } from "../../kit/shortened.ts";
 import type { Question } from "../../services/answers.ts";
 import { parseStorable } from "../body.ts";
 import { askedAt, checkAsks } from "../drafts.ts";
@@ -33,8 +34,8 @@ export function chatRequestOf(viewer: Viewer, body: CreateChatCompletion): ChatR
   const options = optionsOf(body);
   const userId = userIdOf(viewer, body.user, options.userId);
   const outputTokensMax = Math.min(
-    body.max_tokens ?? Number.POSITIVE_INFINITY,
-    body.max_completion_tokens ?? Number.POSITIVE_INFINITY,
+    tokensMaxOf(body.max_tokens, "max_tokens"),
+    tokensMaxOf(body.max_completion_tokens, "max_completion_tokens"),
   );
   const question: Question = {
     text,
@@ -63,11 +64,13 @@ function conversationOf(messages: readonly Message[]): {
   const turns: Turn[] = [];
   let asked = -1;
   for (const [at, message] of messages.entries()) {
+    if (message.role === "tool" || message.role === "function") continue;
     const content = textOf(message);
     if (message.role === "system" || message.role === "developer") {
       if (content.trim() !== "") instructions.push(content);
       continue;
     }
+    if (message.role === "assistant" && content.trim() === "") continue; // a call of a tool, or a picture
     turns.push({ role: message.role, content: message.role === "assistant" ? withoutSourceList(content) : content });
     asked = at;
   }
@@ -82,6 +85,7 @@ function conversationOf(messages: readonly Message[]): {
     );
   }
   const param = `messages[${asked}].content`;
+  checkReadable(messages[asked]?.content, param);
   checkAsks(question.content, param, "ask a question");
   checkLength(question.content, LIMITS.messageCharacters, param, "The question");
   const joined = instructions.join("\n\n");
@@ -95,7 +99,30 @@ function conversationOf(messages: readonly Message[]): {
 
 function textOf({ content }: Message): string {
   if (content === undefined || content === null) return "";
-  return typeof content === "string" ? content : content.map(({ text }) => text).join("\n");
+  if (typeof content === "string") return content;
+  return content
+    .flatMap(({ type, text }) => (TEXT_PARTS.has(type) && typeof text === "string" ? [text] : []))
+    .join("\n");
+}
+
+/** Types of parts that are texts, in chat completions and in the newer API of responses. */
+const TEXT_PARTS: ReadonlySet<string> = new Set(["text", "input_text", "output_text"]);
+
+/** Refuses a question with parts that cannot be read. @throws Fault `invalid_request` */
+function checkReadable(content: Message["content"], param: string): void {
+  if (!Array.isArray(content)) return;
+  for (const [at, { type, text }] of content.entries()) {
+    if (TEXT_PARTS.has(type) && typeof text === "string") continue;
+    const field = `${param}[${at}].${TEXT_PARTS.has(type) ? "text" : "type"}`;
+    const reason = `Only texts can be read, not ${JSON.stringify(shortened(type))}: images, audio and files are not supported.`;
+    throw new Fault("invalid_request", `'${field}' is not supported. ${reason}`, { param: field });
+  }
+}
+
+/** @throws Fault `invalid_request` for 0 */
+function tokensMaxOf(value: number | null | undefined, param: string): number {
+  if (value === 0) throw new Fault("invalid_request", `'${param}' must be at least 1, or -1 for no limit.`, { param });
+  return value === undefined || value === null || value === -1 ? Number.POSITIVE_INFINITY : value;
 }
 
 // Lengths count code points, like those of the schemas.

@@ -1,5 +1,5 @@
 // Explains why a body is refused, where the schema alone would give an unclear message: parameters of OpenAI that
-// Mneme does not support, and messages that are not text.
+// Mneme does not support.
 
 import { Fault } from "../../domain/fault.ts";
 import { shortened } from "../../kit/shortened.ts";
@@ -31,15 +31,11 @@ const UNSUPPORTED: readonly (readonly [name: string, isHarmless: (value: unknown
 /** The reason why the body of a chat completion is refused; null if the schema's own message is clear. */
 export function explainChatRefusal(body: unknown): Fault | null {
   const fields = fieldsOf(body);
-  const { model, messages } = fields;
+  const { model } = fields;
   if (typeof model === "string" && !CHAT_MODELS.includes(model)) return unknownModel(model, CHAT_MODELS);
   for (const [name, isHarmless, reason] of UNSUPPORTED) {
     const value = fields[name];
     if (value !== undefined && value !== null && !isHarmless(value)) return refused(reason, name);
-  }
-  for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
-    const refusal = explainMessage(fieldsOf(message), `messages[${at}]`);
-    if (refusal !== null) return refusal;
   }
   return null;
 }
@@ -54,23 +50,6 @@ export function explainEmbeddingsRefusal(body: unknown): Fault | null {
     "'input' must be texts: numbers of tokens cannot be read, because they belong to the tokeniser of another model.",
     { param: "input" },
   );
-}
-
-function explainMessage({ role, content, tool_calls, function_call, audio }: Fields, at: string): Fault | null {
-  if (role === "tool" || role === "function") return refused(TOOLS, `${at}.role`);
-  if (tool_calls != null && !isEmptyList(tool_calls)) return refused(TOOLS, `${at}.tool_calls`);
-  if (function_call != null) return refused(TOOLS, `${at}.function_call`);
-  if (audio != null) return refused("Only text can be read, no audio.", `${at}.audio`);
-  for (const [part, value] of Array.isArray(content) ? content.entries() : []) {
-    const { type } = fieldsOf(value);
-    if (typeof type !== "string" || type === "text") continue;
-    const shown = JSON.stringify(shortened(type));
-    return refused(
-      `Only parts of the type "text" can be read, not ${shown}: images, audio and files are not supported.`,
-      `${at}.content[${part}].type`,
-    );
-  }
-  return null;
 }
 
 /** The error for a model that an operation does not have. */

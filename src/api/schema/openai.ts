@@ -64,25 +64,29 @@ export const Model = Type.Object(
 /** The list of models. */
 export const ModelList = Type.Object({ object: Type.Literal("list"), data: Type.Array(Model) }, { $id: "ModelList" });
 
-const ContentPart = Body({ type: Type.Literal("text"), text: Text() });
+/** Of other types than texts, the fields are not looked at. */
+const ContentPart = Type.Object({ type: Text(), text: Type.Optional(Nullable(Text())) });
 const NOTHING = "null or empty: tools are not supported";
 
 const ChatMessage = Body({
   role: OneOf(
-    ["system", "developer", "user", "assistant"],
-    "`system` and `developer` hold instructions; the last other message must be the user's, and is the question",
+    ["system", "developer", "user", "assistant", "tool", "function"],
+    "`system` and `developer` hold instructions, results of tools are skipped; the last other message must be the user's, and is the question",
   ),
   content: Optional(
     Type.Union([Text(), Type.Array(ContentPart)], {
-      description: "a text, or parts of the type text, which are joined",
+      description:
+        "a text, or parts: those of the types text, input_text and output_text are joined, others are skipped in earlier messages and refused in the question",
     }),
   ),
   name: Ignored(Text()),
   refusal: Ignored(Text()),
   annotations: Ignored(Type.Array(Type.Unknown())),
-  audio: Type.Optional(Type.Null({ description: "only null" })),
-  function_call: Type.Optional(Type.Null({ description: "only null" })),
-  tool_calls: Optional(Type.Array(Type.Unknown(), { maxItems: 0, description: NOTHING })),
+  reasoning_content: Ignored(Text()),
+  audio: Ignored(Type.Unknown()),
+  function_call: Ignored(Type.Unknown()),
+  tool_calls: Ignored(Type.Array(Type.Unknown())),
+  tool_call_id: Ignored(Text()),
 });
 
 /** What is added to OpenAI's request; the same fields as those of queryMemories. */
@@ -135,9 +139,12 @@ export const CreateChatCompletion = Body({
   metadata: Optional({ ...TextOptions, description: "the options of `mneme` as texts" }),
   temperature: Optional(Type.Number({ minimum: 0, maximum: 2, description: "of the language model" })),
   max_tokens: Optional(
-    Type.Integer({ minimum: 1, description: "of the language model's answer; at most the project's limit" }),
+    Type.Integer({
+      minimum: -1,
+      description: "of the language model's answer; at most the project's limit, which -1 stands for",
+    }),
   ),
-  max_completion_tokens: Optional(Type.Integer({ minimum: 1, description: "the newer name of `max_tokens`" })),
+  max_completion_tokens: Optional(Type.Integer({ minimum: -1, description: "the newer name of `max_tokens`" })),
   n: Optional(Type.Integer({ minimum: 1, maximum: 1, description: "one answer only" })),
   logprobs: Optional(Type.Literal(false, { description: "not supported" })),
   response_format: Optional(Body({ type: Type.Literal("text", { description: "text only" }) })),

@@ -3692,15 +3692,15 @@ export type CreateChatCompletionData = {
         model: 'mneme' | 'mneme/fast' | 'mneme/hybrid' | 'mneme/balanced' | 'mneme/precise';
         messages: Array<{
             /**
-             * `system` and `developer` hold instructions; the last other message must be the user's, and is the question
+             * `system` and `developer` hold instructions, results of tools are skipped; the last other message must be the user's, and is the question
              */
-            role: 'system' | 'developer' | 'user' | 'assistant';
+            role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
             /**
-             * a text, or parts of the type text, which are joined
+             * a text, or parts: those of the types text, input_text and output_text are joined, others are skipped in earlier messages and refused in the question
              */
             content?: string | Array<{
-                type: 'text';
-                text: string;
+                type: string;
+                text?: string | null;
             }> | null;
             /**
              * accepted and ignored
@@ -3715,17 +3715,25 @@ export type CreateChatCompletionData = {
              */
             annotations?: Array<unknown> | null;
             /**
-             * only null
+             * accepted and ignored
              */
-            audio?: null;
+            reasoning_content?: string | null;
             /**
-             * only null
+             * accepted and ignored
              */
-            function_call?: null;
+            audio?: unknown;
             /**
-             * null or empty: tools are not supported
+             * accepted and ignored
+             */
+            function_call?: unknown;
+            /**
+             * accepted and ignored
              */
             tool_calls?: Array<unknown> | null;
+            /**
+             * accepted and ignored
+             */
+            tool_call_id?: string | null;
         }>;
         /**
          * true: Server-Sent Events
@@ -3824,7 +3832,7 @@ export type CreateChatCompletionData = {
          */
         temperature?: number | null;
         /**
-         * of the language model's answer; at most the project's limit
+         * of the language model's answer; at most the project's limit, which -1 stands for
          */
         max_tokens?: number | null;
         /**
