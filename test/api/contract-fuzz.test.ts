@@ -177,6 +177,8 @@ function named(name: string, schema: JsonSchema): Json | undefined {
       return chance.pick(["en", "de-CH", "zh-Hans", "EN-us"]);
     case "expires_at":
       return chance.pick(["2999-01-01T00:00:00Z", "2999-12-31T23:59:59.999+02:00"]);
+    case "time_zone":
+      return chance.pick(["Europe/Zurich", "Asia/Tokyo", "UTC"]);
     case "occurred_at":
     case "asOf":
       return chance.pick(["2024-05-03", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2024-05-03T01:00+02:00"]);
