@@ -11,7 +11,14 @@ const HEADERS = {
   "x-ratelimit-remaining": "299",
   "x-ratelimit-reset": "1795599000",
 };
-const USER = { id: "ada", name: null, email: null, metadata: {}, time_zone: null, created_at: "2026-11-23T10:00:00.000Z" };
+const USER = {
+  id: "ada",
+  name: null,
+  email: null,
+  metadata: {},
+  time_zone: null,
+  created_at: "2026-11-23T10:00:00.000Z",
+};
 
 function answer(status: number, body: unknown, headers: Record<string, string> = {}): () => void {
   const request = { method: "GET", url: "http://mneme.test/v1/users/ada" };
