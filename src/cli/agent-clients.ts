@@ -30,7 +30,7 @@ export interface AgentPlace {
 
 /** What is to be in a configuration file besides what is there already. */
 export type ConfigurationFile =
-  /** JSON objects are merged; other values, and the objects named in `replaced`, are replaced. */
+  /** JSON objects are merged, except the entry `mneme`, which is replaced; lists get what is new. */
   | { readonly path: string; readonly format: "json"; readonly content: JsonRecord }
   /** A table of TOML with its header. */
   | { readonly path: string; readonly format: "toml"; readonly table: string; readonly content: string };

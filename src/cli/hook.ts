@@ -141,7 +141,10 @@ interface Turn {
   readonly timestamp?: string;
 }
 
-/** What was said in a transcript, without tool calls, tool results and turns of subagents; the newest turns fit. */
+/**
+ * What was said in a transcript, without tool calls, tool results and turns of subagents; if it is too long, the oldest
+ * turns are left out.
+ */
 async function readTurns(path: string): Promise<readonly Turn[]> {
   const turns: Turn[] = [];
   let characters = 0;

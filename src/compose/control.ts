@@ -1,4 +1,4 @@
-// What commands ask of the process that has the data directory: exports, imports, backups, erasure, reindexing. The
+// What commands ask of the process that has the data directory: exports, imports, backups, checks, erasure, moves. The
 // process is a server, which a command reaches through the socket in the directory, or the command itself, if no
 // server runs.
 
@@ -50,7 +50,7 @@ export interface ServerActions {
 /** What a move of the data to another store needs (migration/to-postgres.ts). */
 export interface MovingActions {
   readonly closing: Closing;
-  /** All publications after the one at a place. */
+  /** All publications after `after`, the place of the last one that is known; empty: from the first. */
   readonly publications: (after: string) => AsyncGenerator<Frame<PublicationLine | SkippedLine>>;
 }
 
@@ -60,7 +60,7 @@ export interface ControlOptions {
   readonly copies: StoreCopies | null;
   /** null if no server runs. */
   readonly server: ServerActions | null;
-  /** Checks the indexes of all projects: the open ones, or copies. */
+  /** Checks the indexes of all projects: in a server the open ones, otherwise copies of their files. */
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** null if the data cannot be moved by this process. */
   readonly moving?: MovingActions | null;

@@ -10,8 +10,8 @@ import { FairQueue, type SearchQueue } from "../services/search-queue.ts";
 import type { Closers } from "./closers.ts";
 
 /**
- * Units of work in progress per lane. Alone: the throughput does not grow beyond that. Shared: what keeps a lane busy.
- * Measured: decision 077.
+ * Units of work (`UNITS`) in progress per lane from which on work waits: `alone` if one project has work, `shared` if
+ * several have. Measured: decision 077.
  */
 const PER_LANE: Capacity = { alone: 16, shared: 2 };
 /** The same for a lane on a GPU, which embeds up to 64 queries together. */

@@ -20,11 +20,11 @@ import { PLAN_NAMES, type ProjectSettings } from "./project.ts";
 import { RELATION_KINDS } from "./relation.ts";
 import { WEBHOOK_EVENTS } from "./webhook.ts";
 
-/**
- * Name and version of the format, in the first line of each file. A change that older readers misread is a new version.
- */
+/** Name of the format, in the first line of each file. */
 export const EXPORT_FORMAT = "mneme-export";
-/** Newest version of the format that this program writes and reads. */
+/**
+ * Newest version of the format that this program writes and reads. A change that older readers misread is a new version.
+ */
 export const EXPORT_VERSION = 2;
 /** Its files lack records of relations. */
 const VERSION_WITHOUT_RELATIONS = 1;
@@ -52,7 +52,7 @@ export interface ExportEnd {
   readonly sha256: string;
 }
 
-/** Settings without the key of the language model, and without the permission that only an admin's choice gives. */
+/** Settings without the key of the language model, and without `is_address_trusted`, which only admins set. */
 export type ExportedSettings = Omit<ProjectSettings, "llm"> & {
   readonly llm: Omit<ProjectSettings["llm"], "api_key" | "is_address_trusted">;
 };
@@ -112,7 +112,7 @@ const withFields = <Value extends object>(fields: Readonly<Record<string, Export
 const column = <Of extends ExportField>(name: string, of: Of) => ({ ...of, column: name });
 const apart = <Of extends ExportField>(of: Of): Of => ({ ...of, form: "apart" });
 
-/** The fields of values of attributes. */
+/** How exports write an attribute, by its type. */
 const ATTRIBUTE_FIELDS: { readonly [Type in AttributeType]: ExportField } = {
   ...{ text, id: text, language: text, texts: listOf(text), object, time: integer, future: count },
 };
@@ -226,8 +226,8 @@ export const EXPORT_FIELDS = {
     data: column("vectors", { ...text, form: "base64" }),
   },
   /**
-   * A relation between two memories of the file (domain/relation.ts). The fields after `by` are
-   * null if a person set it.
+   * A relation between two memories of the file (domain/relation.ts). If a person set it, `confidence`, the passages
+   * and `evidence` are null.
    */
   relation: {
     memory_id: apart(idOf("mem")),

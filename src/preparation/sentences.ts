@@ -13,10 +13,7 @@ export interface Span {
  * never copied as a whole.
  */
 const STRETCH_UNITS_MAX = 32_768;
-/**
- * Such a part of a text should end at white space. At most this many code units before its maximum end are searched for
- * it.
- */
+/** A stretch should end at white space, which is searched for in its last code units, as many as this. */
 const STRETCH_SLACK_UNITS = 2_048;
 
 /**
@@ -39,7 +36,7 @@ const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence
 /**
  * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a
  * sentence, because a text may be wrapped by hand. An abbreviation does not end one either. Takes linear time and
- * copies at most 32,768 code units at a time. A longer sentence is returned in parts.
+ * copies at most 32,768 code units at a time. A sentence that does not fit into such a stretch is returned in parts.
  */
 export function* sentencesOf(content: string, start: number, end: number): Generator<Span> {
   for (let at = start; at < end; ) {

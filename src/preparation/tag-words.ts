@@ -90,13 +90,13 @@ function englishWeight({ words, nameCount, count }: Phrase): number {
   return words.length === 1 && ENGLISH_ADJECTIVE.test(last) ? ADJECTIVE_WEIGHT : 1;
 }
 
-/** Computes the stems of a phrase: of its words and of their parts between hyphens. */
+/** A phrase with its stems. */
 export interface StemmedPhrase {
   readonly text: string;
   readonly stems: readonly string[];
 }
 
-/** A phrase with its stems. */
+/** Computes the stems of a phrase: of the parts of its words between hyphens, underscores and apostrophes. */
 export function stemPhrase({ text, words }: Phrase): StemmedPhrase {
   return { text, stems: words.flatMap((word) => word.split(/[-_'’]/)).map(roughStem) };
 }

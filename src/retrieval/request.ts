@@ -23,9 +23,9 @@ export interface SearchRequest extends FilteredScope {
   readonly includeGraph: boolean;
   /** Time at which the query is asked, Unix milliseconds; default: now. "Last week" is counted from here. */
   readonly asOf?: number;
-  /** Whether `asOf` is a whole day, given by its first instant in UTC: the same day in every time zone. */
+  /** Whether `asOf` is a date without a time: its first instant in UTC. It is the same day in every time zone. */
   readonly isDay?: boolean;
-  /** The time zone in which times in the query are read. It is asked for only if the query names one. Default: UTC. */
+  /** The time zone in which times in the query are read. It is asked for only if the query names a time. Default: UTC. */
   readonly timeZone?: () => string | Promise<string>;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;
@@ -60,7 +60,7 @@ export interface Search {
   readonly index: SearchIndex;
   /** The embedder whose vectors the index has. */
   readonly embedder: Embedder;
-  /** The reranker for passages of this embedder; null if the mode must not use one. */
+  /** The reranker for passages of this embedder; null if it has none. The mode decides whether it is used. */
   readonly reranker: Reranker | null;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;

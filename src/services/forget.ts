@@ -42,7 +42,7 @@ const BACKUPS = "Backups and exports that were made before are not covered: remo
 const LEFT_IN_FILES =
   "Unused parts of files may still hold what was erased, for example because a backup reads them. No answer shows it, " +
   "and the server overwrites it as soon as it can.";
-/** Sweeps until nothing is left. One is enough, unless the memory is being published at the same time. */
+/** Maximum number of sweeps. One is enough, unless the memory is being published at the same time. */
 const SWEEPS_MAX = 5;
 
 /**

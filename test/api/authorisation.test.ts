@@ -246,6 +246,13 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "GET /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}` }),
   "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
   "PUT /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}`, body: { title: "Taken over" } }),
+  "PUT /memories/{}/relations": ({ memoryId, fetchedMemoryId }) => ({
+    target: `/memories/${memoryId}/relations`,
+    body: { memory_id: fetchedMemoryId, type: "duplicates" },
+  }),
+  "DELETE /memories/{}/relations": ({ memoryId, fetchedMemoryId }) => ({
+    target: `/memories/${memoryId}/relations?memory_id=${fetchedMemoryId}`,
+  }),
   "DELETE /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}?purge=true` }),
   "DELETE /memories": (_, naming) => ({
     target: "/memories",

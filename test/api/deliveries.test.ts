@@ -102,7 +102,8 @@ async function stored(to: Hook, body: object): Promise<Record<string, unknown> &
   });
 }
 
-const withoutContent = ({ content: _, ...rest }: Record<string, unknown>) => rest;
+/** A memory as events have it: without its content, and without its relations, which are in one answer only. */
+const withoutContent = ({ content: _, relations: __, ...rest }: Record<string, unknown>) => rest;
 
 describe("memory.completed", () => {
   test("is sent once when a memory is stored: signed, with the memory but without its content", async () => {

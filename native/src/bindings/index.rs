@@ -29,8 +29,8 @@ pub struct ProjectIndexOptions {
     pub new_model: VectorModel,
 }
 
-/// Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
-/// order.
+/// Differences between the indexed chunks and those that should be indexed (the expected ones). All lists are in
+/// ascending order.
 #[napi(object)]
 pub struct Differences {
     /// Keys of expected chunks without a vector.
@@ -61,7 +61,7 @@ pub struct CheckedFile {
 pub struct ProjectFiles {
     /// Files that `checkFile` checks, also missing ones.
     pub checked: Vec<CheckedFile>,
-    /// Paths of files and folders that belong to nothing.
+    /// Paths of files and folders that no part of the project uses.
     pub orphaned: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ pub struct Neighbour {
     pub entities: Vec<String>,
 }
 
-/// The graph around a memory. Entities and neighbours are sorted by weight, the greatest first.
+/// The graph around a memory, the greatest weights first; entities with a link before those without.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Neighbourhood {
     pub entities: Vec<MentionedEntity>,

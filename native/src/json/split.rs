@@ -1,4 +1,5 @@
-//! Parses a whole JSON text, and finds what is taken out of its skeleton.
+//! Parses a whole JSON text, and finds what is taken out of it (long texts, long blanks, arrays), so that JavaScript
+//! gets a small rest, the skeleton.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ const GROUP_BYTES: usize = 64 * 1024;
 pub const PART_BYTES_MAX: usize = 1024 * 1024;
 /// Maximum number of bytes of the names in the path of a long text. Each path is passed to JavaScript.
 const NAME_BYTES_MAX: usize = 1024;
-/// Maximum nesting depth of the recursion. `counter` applies the limit of the interface before.
+/// Maximum nesting depth of the recursion. `counter` has refused before what is deeper than the API allows.
 const DEPTH_MAX: usize = 256;
 
 /// A step from a container to one of its values. A name is the range of its raw text, without quotes.
@@ -79,7 +80,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// The JSON without what is taken out. In its place is a text that begins with NUL, which no other text contains.
+    /// The JSON without what is taken out. In its place is a text that begins with NUL, which no other text contains;
+    /// long blanks leave nothing.
     pub fn skeleton(&self, json: &[u8]) -> String {
         self.emitted(json, self.whole.clone())
     }

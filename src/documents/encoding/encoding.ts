@@ -23,7 +23,7 @@ const ZERO_BYTES_MIN = 0.3;
 const ENOUGH_CHARACTERS = 100_000;
 /** Number of bytes that are decoded at once; a multiple of four, the size of a character in UTF-32. */
 const STEP_BYTES = 4 * 1024 * 1024;
-/** Number of bytes that are read to recognise UTF-16 without a byte order mark. */
+/** Number of bytes whose surprise is measured if few code units have a zero byte. */
 const UTF16_SAMPLE_BYTES = 4096;
 /**
  * Maximum mean surprise (see letters.ts) of a text in nats per character. If bytes read as UTF-16 have a higher one,

@@ -9,8 +9,8 @@ const FILE_HEADER_BYTES = 100;
 /** Header sizes in bytes by the type of a b-tree page: interior pages of an index and a table, then leaves. */
 const HEADER_BYTES: Readonly<Record<number, number>> = { 2: 12, 5: 12, 10: 8, 13: 8 };
 /**
- * Overflow pages and pages of the free list begin with the number of another page. In a file with fewer pages, its
- * first byte is not a type of a b-tree page.
+ * Number of pages from which on nothing is cleared. Overflow pages and pages of the free list begin with the number of
+ * another page; in a file with fewer pages, the first byte of that number is no type of a b-tree page.
  */
 const PAGES_MAX = 2 * 2 ** 24;
 const ZEROS = Buffer.alloc(65_536);
