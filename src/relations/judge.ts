@@ -73,6 +73,9 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   const isTellingApart = (place: Change) => place.sharedAfter > 0 && !isValue(place);
   if ((isReplaced || !after.isUnspaced) && places.some(isTellingApart)) return false;
   if (isOtherAttribute(gone, come)) return false;
+  // "40 euros for water" and "62 euros for electricity"
+  if (isReplaced && hasKind(gone, "word") && hasKind(come, "word")) return false;
+  if (!isReplaced && gone.length > 1 && come.length > 1) return false;
   if (come.length === 0 && !after.isEnd) return false; // what was planned has happened
   if (!isSameSubject || !hasKind(shared, "word")) return false;
   const share = shared.length / Math.min(older.size, newer.size);
@@ -161,6 +164,8 @@ function supersedes(before: Statement, after: Statement, { shared, changes, isEx
   // "the maths exam" and "the physics exam"; in languages with the verb at the end, it follows the value
   if (!after.isUnspaced && first.sharedAfter > 0 && !isValue(first)) return false;
   if (Math.max(first.older.length, first.newer.length) > VALUE_WORDS_MAX) return false;
+  // "the wifi upstairs … heron" and "the wifi downstairs … gull": what has the value differs, too
+  if (first.older.length > 1 && first.newer.length > 1) return false;
   const isSameKind = kindsOf(first.older).some((kind) => kindsOf(first.newer).includes(kind));
   if (!isSameKind || isOtherAttribute(first.older, first.newer)) return false;
   const added = changes.filter((change) => change !== first).flatMap(({ older, newer }) => [...older, ...newer]);
@@ -203,12 +208,24 @@ function kindsOf(words: readonly StatementWord[]) {
   return words.map(({ kind }) => kind);
 }
 
+/** Endings of words for a man and a woman that begin alike, such as grandpa and grandma. */
+const RELATIVES = [
+  ["pa", "ma"],
+  ["father", "mother"],
+  ["vater", "mutter"],
+  ["père", "mère"],
+  ["son", "daughter"],
+  ["sohn", "tochter"],
+] as const;
+
 /** Whether two words are forms of one, but not of a man and a woman: "hermano" and "hermana". */
 function isSame(left: StatementWord | undefined, right: StatementWord | undefined): boolean {
   if (left === undefined || right === undefined || left.stem !== right.stem) return false;
   if (left.word === right.word) return true;
   const isPair = (one: string, other: string) =>
-    one === `${other}o` || (one.endsWith("o") && other === `${one.slice(0, -1)}a`);
+    one === `${other}o` ||
+    (one.endsWith("o") && other === `${one.slice(0, -1)}a`) ||
+    RELATIVES.some(([man, woman]) => one.endsWith(man) && other === one.slice(0, -man.length) + woman);
   return !isPair(left.word, right.word) && !isPair(right.word, left.word);
 }
 
