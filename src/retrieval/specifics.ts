@@ -2,7 +2,7 @@
 // what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
 
 import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
-import { stopWordsOf } from "../words/stop-words.ts";
+import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
 import { parseWordList } from "../words/word-lists.ts";
 import { anyOf, foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
 
@@ -38,6 +38,22 @@ const CODE = new RegExp(
   // letters that a hyphen joins to digits, as in BL-2318; or a word with a digit, and what is joined to it
   `(?<!${PART})(?:[${LETTER}]{1,8}[-_./]\\p{Nd}${PART}*|${PART}*\\p{Nd}${PART}*)(?:[-_./:'’]${PART}+|,\\p{Nd}+)*`,
   "gu",
+);
+/** Greatest number that may only count things. */
+const COUNT_MAX = 999;
+/** Number of UTF-16 code units around a number that tell whether it counts. */
+const NEAR_UNITS = 40;
+/** What is counted: a word that is longer than a unit such as mg or km. */
+const COUNTED = /^[ \u00a0]\p{L}[\p{L}\p{M}]{3,}/u;
+/** Words of Japanese, Chinese and Korean behind a number of things. */
+const COUNTER = /^ ?(?:つ|個|点|件|種|项|項|个|種類|条|가지|개)/u;
+/** Words before a number of things that are no stop words. */
+const COUNT_LEADS: ReadonlySet<string> = new Set(
+  (
+    "top first last next best list name give show tell me within nenne nenn zeige liste erste ersten letzte letzten " +
+    "beste besten donne cite premiers premières derniers dernières dame lista nombra primeros primeras últimos " +
+    "últimas mejores elenca dammi primi prime ultimi ultime migliori noem geef eerste laatste beste назови перечисли"
+  ).split(" "),
 );
 const RUN = /\p{Nd}+|[\p{L}\p{M}]+/gu;
 const DIGITS = /^\p{Nd}+$/u;
@@ -85,8 +101,25 @@ const ENDING_UNITS_MAX = { short: 2, long: 3 };
 
 /** The specifics of a question. @param language of the question, BCP 47; `und` if unsure */
 export function specificsOf(question: string, language: string): Specifics {
-  const codes = plainDigits(question).replace(TIME, " ").match(CODE) ?? [];
-  return { codes: codes.map(codeOf), names: namesOf(question.replace(CODE, "0"), language) };
+  const text = plainDigits(question).replace(TIME, " ");
+  const codes = [...text.matchAll(CODE)].filter(({ 0: code, index }) => !isCount(text, code, index, language));
+  return { codes: codes.map(([code]) => codeOf(code)), names: namesOf(question.replace(CODE, "0"), language) };
+}
+
+/** Whether a number only counts: "the top 3 things", "in 50 words", "list 5 reasons", "5つの理由". */
+function isCount(text: string, code: string, at: number, language: string): boolean {
+  if (!DIGITS.test(code) || Number(code) > COUNT_MAX) return false;
+  const after = text.slice(at + code.length, at + code.length + NEAR_UNITS);
+  if (COUNTER.test(after)) return true;
+  const before = /([\p{L}\p{M}'’]+)[^\p{L}\p{N}]*$/u
+    .exec(text.slice(Math.max(0, at - NEAR_UNITS), at))?.[1]
+    ?.toLowerCase();
+  const isLed =
+    before === undefined ||
+    COUNT_LEADS.has(before) ||
+    stopWordsOf(language).has(before) ||
+    topiclessWordsOf(language).has(before);
+  return isLed && COUNTED.test(after);
 }
 
 /** Which of the specifics a passage lacks. @param passage with its title, speaker and headings */

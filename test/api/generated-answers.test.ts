@@ -125,8 +125,8 @@ describe("the request to the model", () => {
   test("is not sent if the passages contain no sentence", async () => {
     await mneme.store({ content: "---\n\n***\n\n---", userId: "silent" });
     const before = llm.calls.length;
-    const { body } = await ask({ query: "???", userId: "silent" });
-    expect(body).toEqual({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
+    const { body } = await ask({ query: "--- $", userId: "silent" });
+    expect(body).toMatchObject({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
     expect(llm.calls.length).toBe(before);
   });
 
@@ -140,7 +140,7 @@ describe("the request to the model", () => {
   test("is not sent without evidence", async () => {
     const before = llm.calls.length;
     const { body } = await ask({ query: QUESTION, userId: "nobody" });
-    expect(body).toEqual({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
+    expect(body).toMatchObject({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
     const german = await ask({ query: "Wann wurde der Leuchtturm von Skarn gebaut?", userId: "nobody" });
     expect(german.body.answer).toContain("Nichts");
     expect(llm.calls.length).toBe(before);

@@ -30,7 +30,8 @@ let eve: Record<string, string>;
 beforeAll(async () => {
   llm = startLlm();
   mneme = await startService({ config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmContextTokens: 32_768 } });
-  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  // the numbers of the questions are in no note
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false }, min_evidence: 0 });
   eve = {
     authorization: `Bearer ${mneme.addKey(["query", "chats:read", "chats:write"], undefined, { userId: "eve" })}`,
   };

@@ -179,6 +179,8 @@ describe("on a data directory, while a server uses it", () => {
       retention_days: 30,
       min_evidence: null,
       default_mode: "balanced",
+      superseding: "on",
+      time_zone: null,
       created_at: "2027-01-15T08:00:00.000Z",
     });
   });

@@ -41,6 +41,33 @@ describe("codes", () => {
     expect(lacksCodes(question, passage)).toBe(1);
   });
 
+  test.each([
+    ["What are the top 3 things about Skarn?", "en"],
+    ["List 5 facts about the lighthouse", "en"],
+    ["Summarise the trip in 50 words", "en"],
+    ["What did I do in the last 7 days?", "en"],
+    ["Give me 2 reasons to keep the car", "en"],
+    ["Nenne 3 Gründe für den Umzug", "de"],
+    ["Fasse die Reise in 20 Wörtern zusammen", "de"],
+    ["Donne 4 raisons de déménager", "fr"],
+    ["Dame 3 ideas para la cena", "es"],
+    ["旅行の思い出を3つ教えて", "ja"],
+    ["说出5个理由", "zh"],
+  ])("a number that only counts is none: %s", (question, language) => {
+    expect(lacksCodes(question, "nothing of it", language)).toBe(0);
+  });
+
+  test.each([
+    ["the password of cabin 9", "en"],
+    ["who drives truck 117 today", "en"],
+    ["the 20 mg tablets", "en"],
+    ["Wer wohnt in Wohnung 5 oben?", "de"],
+    ["Qui a le casier 31 ?", "fr"],
+    ["12号室の鍵は?", "ja"],
+  ])("a number that tells things apart is one: %s", (question, language) => {
+    expect(lacksCodes(question, "nothing of it", language)).toBe(1);
+  });
+
   test("a share of several", () => {
     expect(lacksCodes("what did error E119 on the boiler in cabin 4 mean", "Boiler in cabin 4 threw E133")).toBe(0.5);
   });
