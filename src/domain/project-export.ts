@@ -23,7 +23,8 @@ import { WEBHOOK_EVENTS } from "./webhook.ts";
 /** Name of the format, in the first line of each file. */
 export const EXPORT_FORMAT = "mneme-export";
 /**
- * Newest version of the format that this program writes and reads. A change that older readers misread is a new version.
+ * Newest version of the format that this program writes and reads. A change that older readers misread is a new
+ * version.
  */
 export const EXPORT_VERSION = 2;
 /** Its files lack records of relations. */

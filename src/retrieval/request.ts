@@ -25,7 +25,7 @@ export interface SearchRequest extends FilteredScope {
   readonly asOf?: number;
   /** Whether `asOf` is a date without a time: its first instant in UTC. It is the same day in every time zone. */
   readonly isDay?: boolean;
-  /** The time zone in which times in the query are read. It is asked for only if the query names a time. Default: UTC. */
+  /** The time zone in which times of the query are read, asked for only if it names a time. Default: UTC. */
   readonly timeZone?: () => string | Promise<string>;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;

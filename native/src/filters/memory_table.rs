@@ -205,8 +205,8 @@ impl MemoryTable {
     }
 
     /// Returns the visible memories that are not expired at `now_ms`, of one user, or of the whole project if `user` is
-    /// `None`. The cost is copying one bit per memory (for one user: a visit of each of the user's memories), and a visit
-    /// of each memory that is expired but not yet hidden.
+    /// `None`. The cost is copying one bit per memory (for one user: a visit of each of the user's memories), and a
+    /// visit of each memory that is expired but not yet hidden.
     pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
         Admissible { set: read(&self.visibility).admitted(user, now_ms), user, table_id: self.id }
     }

@@ -80,8 +80,8 @@ function mostlyBold(blocks: readonly TextBlock[]): boolean {
 }
 
 /**
- * Font sizes of the heading levels, the outermost first. Sizes on the first page that are larger than all later headings,
- * as in a title, are one level.
+ * Font sizes of the heading levels, the outermost first. Sizes on the first page that are larger than all later
+ * headings, as in a title, are one level.
  */
 function sizeLevels(blocks: readonly TextBlock[]): readonly number[] {
   const first = blocks[0]?.page ?? 0;
