@@ -27,6 +27,8 @@ export interface Code {
   readonly pattern: RegExp;
   /** Its value if it is a whole number: a passage may have a range with it. */
   readonly value: number | null;
+  /** Finds another code in its place: behind the same word, or before the same word or unit; null if it has none. */
+  readonly other: RegExp | null;
 }
 
 /** Letters of scripts with cases: others are written beside a number without belonging to it. */
@@ -103,7 +105,10 @@ const ENDING_UNITS_MAX = { short: 2, long: 3 };
 export function specificsOf(question: string, language: string): Specifics {
   const text = plainDigits(question).replace(TIME, " ");
   const codes = [...text.matchAll(CODE)].filter(({ 0: code, index }) => !isCount(text, code, index, language));
-  return { codes: codes.map(([code]) => codeOf(code)), names: namesOf(question.replace(CODE, "0"), language) };
+  return {
+    codes: codes.map(({ 0: code, index }) => codeOf(code, otherOf(text, code, index, language))),
+    names: namesOf(question.replace(CODE, "0"), language),
+  };
 }
 
 /** Whether a number only counts: "the top 3 things", "in 50 words", "list 5 reasons", "5つの理由". */
@@ -149,7 +154,32 @@ function lackingNames(names: readonly (readonly string[])[], passage: string): n
   return names.reduce((sum, name) => sum + name.filter((word) => !isIn(word)).length / name.length, 0);
 }
 
-function codeOf(text: string): Code {
+/**
+ * Whether a passage is about a neighbour of what is asked for: it lacks a code of the question, and has another one in
+ * its place, as "cabin 3" for "cabin 4", or "5 mg" for "20 mg".
+ */
+export function tellsOfAnother({ codes }: Specifics, passage: string): boolean {
+  const lacking = lackingCodes(codes, passage);
+  if (lacking.length === 0) return false;
+  const text = foldLetters(plainDigits(passage));
+  return lacking.some(({ other }) => other?.test(text));
+}
+
+function otherOf(text: string, code: string, at: number, language: string): RegExp | null {
+  const lead = /([\p{L}\p{M}]{2,})[ #-]{0,2}$/u.exec(text.slice(Math.max(0, at - NEAR_UNITS), at))?.[1];
+  const unit = /^ ?(\p{L}[\p{L}\p{M}]{0,3})(?![\p{L}\p{M}])/u.exec(
+    text.slice(at + code.length, at + code.length + NEAR_UNITS),
+  )?.[1];
+  const isContent = (word: string | undefined): word is string =>
+    word !== undefined && !stopWordsOf(language).has(word.toLowerCase()) && !COUNT_LEADS.has(word.toLowerCase());
+  const places = [
+    ...(isContent(lead) ? [`(?<![\\p{L}\\p{M}])${foldLetters(lead)}[ #-]{0,2}${PART}*[-_./]?\\p{Nd}`] : []),
+    ...(isContent(unit) ? [`\\p{Nd} ?${foldLetters(unit)}(?![\\p{L}\\p{M}])`] : []),
+  ];
+  return places.length === 0 ? null : new RegExp(places.join("|"), "u");
+}
+
+function codeOf(text: string, other: RegExp | null): Code {
   const folded = foldLetters(text).replace(ORDINAL, "$1");
   const runs = folded.match(RUN) ?? [];
   const source = runs.map((run, at) => {
@@ -161,7 +191,7 @@ function codeOf(text: string): Code {
   const before = DIGITS.test(runs[0] ?? "") ? "\\p{Nd}|\\p{Nd}[.,]" : `[${LETTER}]`;
   const behind = DIGITS.test(runs.at(-1) ?? "") ? "\\p{Nd}|[.,]\\p{Nd}" : `[${LETTER}]`;
   const pattern = new RegExp(`(?<!${before})${source.join("")}(?!${behind})`, "u");
-  return { text, pattern, value: DIGITS.test(folded) ? Number(folded) : null };
+  return { text, pattern, value: DIGITS.test(folded) ? Number(folded) : null, other };
 }
 
 function namesOf(question: string, language: string): readonly (readonly string[])[] {

@@ -86,6 +86,13 @@ describe("a question for what is not stored beside something alike", () => {
     });
   }
 
+  test("an answer quotes no neighbour beside what is asked for", async () => {
+    const { answer, sources } = await ask("What is the wifi password of cabin 4?", "fast");
+    expect(answer).toContain("amber-spade-12");
+    expect(answer).not.toContain("tawny-ladder-58");
+    expect(sources.some(({ content }: { content: string }) => content.includes("cabin 3"))).toBeFalse();
+  });
+
   test("an explained search shows the evidence", async () => {
     const search = { query: "What is the wifi password of cabin 9?", userId: "ada", explain: true };
     const { body } = await mneme.call("POST", "/v1/memories/search", search);
