@@ -48,8 +48,8 @@ export interface CheckedFile {
 }
 
 /**
- * Differences between the chunks that are indexed and the expected chunks, which should be. All lists are in ascending
- * order.
+ * Differences between the indexed chunks and those that should be indexed (the expected ones). All lists are in
+ * ascending order.
  */
 export interface Differences {
   /** Keys of expected chunks without a vector. */
@@ -432,7 +432,7 @@ export interface Neighbourhood {
 export interface ProjectFiles {
   /** Files that `checkFile` checks, also missing ones. */
   readonly checked: readonly CheckedFile[];
-  /** Paths of files and folders that belong to nothing. */
+  /** Paths of files and folders that no part of the project uses. */
   readonly orphaned: readonly string[];
 }
 
