@@ -2,6 +2,7 @@
 // passages surely hold none: they name the dentist, but have no number for the question about her phone number. What is
 // unknown is not refused. Word list: data/words/answer-kinds.txt.
 
+import { wordOfKind } from "../words/answer-kinds.ts";
 import { topiclessWordsOf } from "../words/stop-words.ts";
 import { anyOf, foldLetters, spacedWords } from "../words/word-patterns.ts";
 import { type AnswerKind, askedKind, askedKindWords, KIND_UNITS_MAX } from "./asked-kind.ts";
@@ -13,7 +14,6 @@ import {
   hasNumerals,
   type NumberInText,
   numbersIn,
-  wordOfKind,
 } from "./numbers-in-text.ts";
 
 /** Minimum number of digits of a phone number. */

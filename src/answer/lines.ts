@@ -1,6 +1,8 @@
 // Tells which lines of a passage belong together. Prose that was wrapped to a width is one block, however many lines it
 // has; an item of a list, a row of a table and a line of its own are blocks of one line.
 
+import { UNSPACED } from "../words/word-patterns.ts";
+
 /** Lines that belong together, as a range `[start, end)` of the passage with all line breaks. */
 export interface Block {
   readonly start: number;
@@ -18,6 +20,10 @@ export interface Block {
 const WRAPPED_UNITS_MIN = 40;
 /** Minimum width of a paragraph of two lines: narrower pairs are lines of their own far more often. */
 const PAIR_WIDTH_MIN = 60;
+/** Room that lines of scripts without spaces have at their end: marks may not begin a line. */
+const UNSPACED_ROOM = 4;
+/** Room beyond a word with which a line still counts as wrapped: editors count tabs and wide letters in other ways. */
+const RAGGED_UNITS = 4;
 /** Markdown at the beginning of a line: heading, quotation, list item, table row. */
 const LINE_MARKUP = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣·–—]|\[[ xX]\]|\d{1,3}[.)])\s+|\|\s*)+/;
 /** Lines without text: rules, underlines, separator rows of tables, code fences. */
@@ -120,12 +126,6 @@ function wasWrapped(previous: Line, line: Line, width: number): boolean {
   const room = width - previous.text.length;
   return room < (UNSPACED.test(word) ? UNSPACED_ROOM : word.length + 1 + RAGGED_UNITS);
 }
-
-const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
-/** Room that lines of scripts without spaces have at their end: marks may not begin a line. */
-const UNSPACED_ROOM = 4;
-/** Room beyond a word with which a line still counts as wrapped: editors count tabs and wide letters in other ways. */
-const RAGGED_UNITS = 4;
 
 function cellsOf(line: string): readonly string[] {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");

@@ -1,16 +1,8 @@
 // Finds the numbers of a text, as digits or words, with their neighbours. The neighbours show what a number means: an
-// age, an amount of money, or something else. Word list: data/words/answer-kinds.txt.
+// age, an amount of money, or something else.
 
-import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
-import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, foldLetters, spacedWords } from "../words/word-patterns.ts";
-
-const WORDS = parseWordList(answerKindList);
-
-/** A regular expression for the words of sections of answer-kinds.txt; for texts prepared by `spacedWords`. */
-export function wordOfKind(...sections: readonly string[]): RegExp {
-  return new RegExp(anyOf(sections.flatMap((section) => WORDS.get(section) ?? [])), "u");
-}
+import { wordOfKind } from "../words/answer-kinds.ts";
+import { foldLetters, spacedWords } from "../words/word-patterns.ts";
 
 /** A number of a text. */
 export interface NumberInText {

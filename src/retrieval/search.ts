@@ -115,14 +115,9 @@ async function searchOnce(
   const timed = preferTime(preferred, hydrated, time);
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
-  const newest = newestFirst({ text: request.query, language, time }, reranked, hydrated);
-  const current = currentFirst({ text: request.query, language }, newest, hydrated);
-  const inTime = timeFirst(
-    { text: request.query, language, time },
-    current,
-    hydrated,
-    curveOf(embedder, current, fused.walk),
-  );
+  const asked = { text: request.query, language, time };
+  const current = currentFirst(asked, newestFirst(asked, reranked, hydrated), hydrated);
+  const inTime = time === null ? current : timeFirst(asked, current, hydrated, curveOf(embedder, current, fused.walk));
   const ordered = isOffering ? offerStanding(inTime, hydrated, request.limit) : inTime;
   // Rows are read again, because only their current state decides which memories may be shown.
   const [chunkIds, valid] = await Promise.all([

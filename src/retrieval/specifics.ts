@@ -1,10 +1,9 @@
 // Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a neighbour of
 // what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
 
-import answerKindList from "../../data/words/answer-kinds.txt" with { type: "text" };
+import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
-import { parseWordList } from "../words/word-lists.ts";
-import { anyOf, foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
+import { foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
 
 /** The specifics of a question, prepared for comparison with passages. */
 export interface Specifics {
@@ -20,9 +19,7 @@ export interface LackingSpecifics {
 }
 
 /** A number, or a word with digits, such as 9, E-119 or 2021-0188. */
-export interface Code {
-  /** As the question has it. */
-  readonly text: string;
+interface Code {
   /** Finds it in a folded text, whatever separates its parts. */
   readonly pattern: RegExp;
   /** Its value if it is a whole number: a passage may have a range with it. */
@@ -87,8 +84,7 @@ const ADDRESSED =
 const TITLE = /^(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Don|Doña|Dott|Sig)$/u;
 const GENITIVE = /['’]s?$/u;
 const SENTENCE_START = /(?:^|[.!?:])[^\p{L}\p{N}]*$/u;
-const CALENDAR_WORDS = parseWordList(answerKindList);
-const CALENDAR = new RegExp(anyOf(["month", "day", "holiday"].flatMap((kind) => CALENDAR_WORDS.get(kind) ?? [])), "u");
+const CALENDAR = wordOfKind("month", "day", "holiday");
 /** Languages that capitalise all nouns. There, only two and more capitalised words in a row are a name. */
 const NOUN_CAPITALS: ReadonlySet<string> = new Set(["de", "lb"]);
 /** Share of capital letters from which on capitals tell nothing. */
@@ -135,8 +131,7 @@ export function lackingSpecifics({ codes, names }: Specifics, passage: string): 
   };
 }
 
-/** The codes that a passage lacks. */
-export function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] {
+function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] {
   const text = foldLetters(plainDigits(passage));
   const ranges = [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)] as const);
   return codes.filter(({ pattern, value }) => {
@@ -191,7 +186,7 @@ function codeOf(text: string, other: RegExp | null): Code {
   const before = DIGITS.test(runs[0] ?? "") ? "\\p{Nd}|\\p{Nd}[.,]" : `[${LETTER}]`;
   const behind = DIGITS.test(runs.at(-1) ?? "") ? "\\p{Nd}|[.,]\\p{Nd}" : `[${LETTER}]`;
   const pattern = new RegExp(`(?<!${before})${source.join("")}(?!${behind})`, "u");
-  return { text, pattern, value: DIGITS.test(folded) ? Number(folded) : null, other };
+  return { pattern, value: DIGITS.test(folded) ? Number(folded) : null, other };
 }
 
 function namesOf(question: string, language: string): readonly (readonly string[])[] {

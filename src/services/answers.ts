@@ -26,8 +26,8 @@ import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { withoutOutdated } from "../retrieval/current-first.ts";
+import { withoutNeighbours } from "../retrieval/evidence.ts";
 import { MODES } from "../retrieval/modes.ts";
-import { specificsOf, tellsOfAnother } from "../retrieval/specifics.ts";
 import { Generation, type GenerationDependencies, type Sampling, usageOf } from "./generation.ts";
 import type { AskedAt, Asker, SearchService } from "./search.ts";
 
@@ -171,6 +171,7 @@ export class AnswerService {
     const evident = evidenceAmong(ranking, terms.evidenceMin ?? ranking.evidenceMin);
     const language = await this.#uses.reading.languageOf(query);
     const current = withoutOutdated({ text: query, language }, evident);
+    // a language model sees for itself
     const passages = generation === null ? withoutNeighbours(query, language, current) : current;
     const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
     const { evidence } = ranking;
@@ -257,20 +258,6 @@ export interface Answering {
 interface AnswerTerms extends Answering, Asker {
   readonly history: readonly Turn[];
   readonly onContext: (passages: readonly RankedPassage[]) => void;
-}
-
-/**
- * The passages without those about a neighbour of what the question names, such as cabin 3 for cabin 4, if any others
- * are left. A language model sees for itself.
- */
-function withoutNeighbours(
-  query: string,
-  language: string,
-  passages: readonly RankedPassage[],
-): readonly RankedPassage[] {
-  const specifics = specificsOf(query, language);
-  const own = passages.filter(({ text }) => !tellsOfAnother(specifics, text));
-  return own.length > 0 ? own : passages;
 }
 
 /**
