@@ -7,6 +7,7 @@ import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
+import { type Round, WakingLoop } from "../kit/waking-loop.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { IndexModel, IndexOf, ModelIndex } from "../ports/chunk-index.ts";
 import { type Embedder, type Embedders, modelIdOf } from "../ports/models.ts";
@@ -56,11 +57,11 @@ class ChangeFailed extends Error {
 /** Runs the changes that the store asks for, one project after the other. */
 export class ModelChanger {
   readonly #uses: ModelChangerDependencies;
-  readonly #stop = new AbortController();
-  #wake = new AbortController();
+  readonly #loop = new WakingLoop((round) => this.#round(round));
   /** What was last tidied of each project: the change that ended, and the previous model. */
   readonly #tidied = new Map<ProjectId, string>();
-  #running: Promise<void> | null = null;
+  /** Whether this process changes models, and has stored which ones the projects use. */
+  #isObserved = false;
 
   constructor(uses: ModelChangerDependencies) {
     this.#uses = uses;
@@ -68,39 +69,33 @@ export class ModelChanger {
 
   /** Starts the work in the background. */
   start(): void {
-    this.#running ??= this.#run();
+    this.#loop.start();
   }
 
   /** Looks for changes now. */
   wake(): void {
-    this.#wake.abort();
+    this.#loop.wake();
   }
 
   /** Stops. Resolves when the running step has ended. The next start goes on. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    this.wake();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
+  async #round({ stopped, woken }: Round): Promise<void> {
     const { clock, log } = this.#uses;
-    let isObserved = false;
-    while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController(); // before the look, so that a wake during it ends the sleep after it
-      try {
-        const isMine = (await this.#uses.isMine?.()) ?? true;
-        if (isMine && !isObserved) await this.#observe();
-        isObserved = isMine;
-        for (const entry of isMine ? await this.#uses.store.list() : []) {
-          if (this.#stop.signal.aborted) return;
-          await this.#advance(entry);
-        }
-      } catch (err) {
-        log.error({ err }, "changes of the embedding model could not be looked up; trying again");
+    try {
+      const isMine = (await this.#uses.isMine?.()) ?? true;
+      if (isMine && !this.#isObserved) await this.#observe();
+      this.#isObserved = isMine;
+      for (const entry of isMine ? await this.#uses.store.list() : []) {
+        if (stopped.aborted) return;
+        await this.#advance(entry);
       }
-      if (!this.#stop.signal.aborted) await clock.sleep(POLL_MS, this.#wake.signal);
+    } catch (err) {
+      log.error({ err }, "changes of the embedding model could not be looked up; trying again");
     }
+    if (!stopped.aborted) await clock.sleep(POLL_MS, woken);
   }
 
   /** Stores which model each project uses, and asks for the upgrades. */
@@ -136,7 +131,7 @@ export class ModelChanger {
       else await this.#tidy(entry, project);
       this.#tidied.set(projectId, known);
     } catch (error) {
-      if (this.#stop.signal.aborted || (error instanceof Fault && error.code === "project_not_found")) return;
+      if (this.#loop.stopped.aborted || (error instanceof Fault && error.code === "project_not_found")) return;
       log.error({ projectId, err: error }, "a change of the embedding model could not be continued");
       if (change?.state === "building") await store.fail(projectId, change.number, failureOf(error));
     }
@@ -182,16 +177,16 @@ export class ModelChanger {
     await this.#checkSpace(project, embedder);
     let [attempts, progressAt] = [0, clock.now()];
     for (;;) {
-      this.#stop.signal.throwIfAborted();
+      this.#loop.stopped.throwIfAborted();
       try {
         const pass = await this.#pass(projectId, project, embedder, change);
         if (pass !== "incomplete") return pass === "swapped";
         [attempts, progressAt] = [0, clock.now()];
       } catch (error) {
-        this.#stop.signal.throwIfAborted();
+        this.#loop.stopped.throwIfAborted();
         attempts = await this.#nextAttempt(error, embedder, live, attempts);
         if (clock.now() - progressAt > STALLED_MS_MAX) throw new ChangeFailed(stalledMessage(error));
-        await clock.sleep(RETRY_MS, this.#stop.signal);
+        await clock.sleep(RETRY_MS, this.#loop.stopped);
       }
     }
   }
@@ -211,7 +206,7 @@ export class ModelChanger {
     if (memoryKeys.length === 0) return (await project.swapModel()) ? "swapped" : "incomplete";
     let goesOn = true;
     const added = await builder.build({
-      ...{ projectId, project, embedder, memoryKeys, signal: this.#stop.signal },
+      ...{ projectId, project, embedder, memoryKeys, signal: this.#loop.stopped },
       onChunks: async (more) => {
         done += more;
         goesOn &&= await isWanted();
@@ -234,7 +229,7 @@ export class ModelChanger {
   async #canEmbed({ fingerprint }: IndexModel): Promise<boolean> {
     const embedder = this.#uses.embedders.withFingerprint(fingerprint);
     try {
-      const options = { purpose: "passage", priority: "ingest", signal: this.#stop.signal } as const;
+      const options = { purpose: "passage", priority: "ingest", signal: this.#loop.stopped } as const;
       await embedder?.embed(["Does this model answer?"], options);
       return true;
     } catch (error) {

@@ -5,6 +5,7 @@ import type { FoundRelation } from "../domain/relation.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
+import { type Round, WakingLoop } from "../kit/waking-loop.ts";
 import type { StoredMemory } from "../ports/chunk-index.ts";
 import type { EndedJob, RelationJob, RelationStore } from "../ports/relation-store.ts";
 import { type FinderDependencies, findRelations } from "./finder.ts";
@@ -42,9 +43,9 @@ export interface RelationWorkerDependencies extends FinderDependencies {
 
 /** Finds relations until it is stopped. */
 export class RelationWorker {
-  readonly #stop = new AbortController();
-  #wake = new AbortController();
-  #running: Promise<void> | null = null;
+  readonly #loop = new WakingLoop((round) => this.#round(round));
+  /** Whether this process has given back the jobs that it held before it was started. */
+  #isStarted = false;
   /** When jobs were claimed last, Unix milliseconds. */
   #workedAt = 0;
 
@@ -52,34 +53,28 @@ export class RelationWorker {
 
   /** Starts the loop. */
   start(): void {
-    this.#running ??= this.#loop();
+    this.#loop.start();
   }
 
   /** Looks for jobs now. */
   wake(): void {
-    this.#wake.abort();
+    this.#loop.wake();
   }
 
   /** Stops. Resolves when the running job has ended. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    this.wake();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #loop(): Promise<void> {
+  async #round({ stopped, woken }: Round): Promise<void> {
     const { clock, log, relations, claimEveryMs = IDLE_MS } = this.uses;
-    let isStarted = false;
-    while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
-      try {
-        if (!isStarted) await relations.voidLeases();
-        isStarted = true;
-        if (!(await this.#work())) await clock.sleep(claimEveryMs, this.#wake.signal);
-      } catch (err) {
-        log.warn({ err }, "relations could not be looked for; trying again");
-        await clock.sleep(RETRY_FIRST_MS, this.#stop.signal);
-      }
+    try {
+      if (!this.#isStarted) await relations.voidLeases();
+      this.#isStarted = true;
+      if (!(await this.#work())) await clock.sleep(claimEveryMs, woken);
+    } catch (err) {
+      log.warn({ err }, "relations could not be looked for; trying again");
+      await clock.sleep(RETRY_FIRST_MS, stopped);
     }
   }
 
@@ -89,7 +84,7 @@ export class RelationWorker {
     if (!hasSpace()) return false;
     const isBusy = await isIngesting();
     if (isBusy && clock.now() - this.#workedAt < BUSY_PAUSE_MS) {
-      await clock.sleep(LOOK_MS, this.#stop.signal);
+      await clock.sleep(LOOK_MS, this.#loop.stopped);
       return true;
     }
     this.#workedAt = clock.now();
@@ -100,9 +95,9 @@ export class RelationWorker {
     const waiting = jobs.values();
     const work = async () => {
       for (const job of waiting) {
-        const found = this.#stop.signal.aborted ? null : await this.#find(job, stored.get(job.memory.key));
+        const found = this.#loop.stopped.aborted ? null : await this.#find(job, stored.get(job.memory.key));
         if (found !== null) ended.push({ job, found });
-        if (job.isBacklog) await clock.sleep(BACKLOG_PAUSE_MS, this.#stop.signal);
+        if (job.isBacklog) await clock.sleep(BACKLOG_PAUSE_MS, this.#loop.stopped);
       }
     };
     await Promise.all(Array.from({ length: PARALLEL_JOBS }, work));

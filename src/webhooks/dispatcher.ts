@@ -5,6 +5,7 @@
 import type { DeliveryId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
+import { type Round, WakingLoop } from "../kit/waking-loop.ts";
 import type { OutboundSender } from "../ports/outbound.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore } from "../ports/webhook-store.ts";
 import { nextAttempt } from "./schedule.ts";
@@ -51,10 +52,9 @@ export interface DispatcherDependencies {
 /** Sends due deliveries at least once: after a crash between sending and recording, the delivery is sent again. */
 export class WebhookDispatcher {
   readonly #uses: DispatcherDependencies;
-  readonly #stop = new AbortController();
+  readonly #sending = new WakingLoop((round) => this.#sendDue(round));
+  readonly #pruning = new WakingLoop((round) => this.#prune(round));
   readonly #attempts = new Map<DeliveryId, { readonly host: string; readonly ended: Promise<void> }>();
-  #wake = new AbortController();
-  #running: Promise<unknown> | null = null;
 
   constructor(uses: DispatcherDependencies) {
     this.#uses = uses;
@@ -62,33 +62,29 @@ export class WebhookDispatcher {
 
   /** Starts the loops that send and prune. */
   start(): void {
-    this.#running ??= Promise.all([this.#sendLoop(), this.#pruneLoop()]);
+    this.#sending.start();
+    this.#pruning.start();
   }
 
   /** Makes the dispatcher read the due deliveries now. Called when new deliveries were added. */
   wake(): void {
-    this.#wake.abort();
+    this.#sending.wake();
   }
 
   /** Stops at once: running attempts are aborted and not counted. Pending deliveries are sent after the next start. */
   async stop(): Promise<void> {
-    this.#stop.abort();
-    this.wake();
-    await this.#running;
+    await Promise.all([this.#sending.stop(), this.#pruning.stop()]);
     await Promise.all([...this.#attempts.values()].map(({ ended }) => ended));
   }
 
-  async #sendLoop(): Promise<void> {
+  async #sendDue({ stopped, woken }: Round): Promise<void> {
     const { clock, log } = this.#uses;
-    while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
-      try {
-        await this.#startDue();
-        await clock.sleep(await this.#waitMs(), this.#wake.signal);
-      } catch (err) {
-        log.error({ err }, "due webhook deliveries could not be read; trying again");
-        await clock.sleep(STORE_RETRY_MS, this.#stop.signal);
-      }
+    try {
+      await this.#startDue();
+      await clock.sleep(await this.#waitMs(), woken);
+    } catch (err) {
+      log.error({ err }, "due webhook deliveries could not be read; trying again");
+      await clock.sleep(STORE_RETRY_MS, stopped);
     }
   }
 
@@ -136,8 +132,8 @@ export class WebhookDispatcher {
     const { sender, clock, log, retryDelaysMs } = this.#uses;
     const { id, url, body, attempts, isRetried } = delivery;
     const at = clock.now();
-    const answer = await sender.post(url, headersOf(delivery, at), body, this.#stop.signal);
-    if (answer.statusCode === null && this.#stop.signal.aborted) return this.#giveBack(id);
+    const answer = await sender.post(url, headersOf(delivery, at), body, this.#sending.stopped);
+    if (answer.statusCode === null && this.#sending.stopped.aborted) return this.#giveBack(id);
     const { next, disables } = nextAttempt({
       statusCode: answer.statusCode,
       attemptsMade: attempts + 1,
@@ -169,21 +165,19 @@ export class WebhookDispatcher {
       } catch (err) {
         log.error({ delivery: id, err }, "a delivery attempt could not be recorded; trying again");
       }
-      if (this.#stop.signal.aborted) return this.#giveBack(id);
-      await clock.sleep(STORE_RETRY_MS, this.#stop.signal);
+      if (this.#sending.stopped.aborted) return this.#giveBack(id);
+      await clock.sleep(STORE_RETRY_MS, this.#sending.stopped);
     }
   }
 
-  async #pruneLoop(): Promise<void> {
+  async #prune({ stopped }: Round): Promise<void> {
     const { store, clock, log } = this.#uses;
-    while (!this.#stop.signal.aborted) {
-      try {
-        await store.prune(clock.now() - RETENTION_MS);
-      } catch (err) {
-        log.warn({ err }, "ended webhook deliveries could not be removed; trying again later");
-      }
-      await clock.sleep(PRUNE_MS, this.#stop.signal);
+    try {
+      await store.prune(clock.now() - RETENTION_MS);
+    } catch (err) {
+      log.warn({ err }, "ended webhook deliveries could not be removed; trying again later");
     }
+    await clock.sleep(PRUNE_MS, stopped);
   }
 }
 
