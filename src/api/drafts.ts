@@ -11,7 +11,7 @@ import {
   type GivenAttributes,
   INPUT_ATTRIBUTES,
 } from "../domain/memory-attributes.ts";
-import { parseIsoTime } from "../kit/clock.ts";
+import { isDateOnly, parseIsoTime } from "../kit/clock.ts";
 import { isTimeZone, offsetIn } from "../kit/time-zone.ts";
 import type { Incoming } from "../services/intake.ts";
 import type { AskedAt } from "../services/search.ts";
@@ -113,7 +113,7 @@ export function refuseEmptyChange(body: object): void {
  * @throws Fault `invalid_request`
  */
 export function checkNotBlank(text: string, param: string, hint: string): void {
-  if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
+  if (text.trim() === "") throw blank(param, hint);
 }
 
 /** What a question has at least one of: a letter, a digit, or a symbol such as an emoji. */
@@ -125,12 +125,16 @@ const ASKS = /[\p{L}\p{N}\p{S}]/u;
  * @throws Fault `invalid_request`
  */
 export function checkAsks(text: string, param: string, hint: string): void {
-  if (!ASKS.test(text)) throw new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
+  if (!ASKS.test(text)) throw blank(param, hint);
+}
+
+function blank(param: string, hint: string): Fault {
+  return new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
 }
 
 /** Parses a time in the future to Unix milliseconds. @throws Fault `invalid_request` for anything else. */
 export function checkFuture(text: string, nowMs: number, param: string): number {
-  const time = text.includes("T") ? parseIsoTime(text) : null; // a date alone is not an instant
+  const time = isDateOnly(text) ? null : parseIsoTime(text);
   if (time === null) {
     throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
       param,
@@ -180,7 +184,7 @@ export function askedAt(
   const named = time_zone == null ? null : checkTimeZone(time_zone, fieldAt(at, "time_zone"));
   const timeZone = named ?? (asOf == null ? null : offsetIn(asOf));
   return {
-    ...(asOf != null && { asOf: checkTime(asOf, fieldAt(at, "asOf")), isDay: !asOf.includes("T") }),
+    ...(asOf != null && { asOf: checkTime(asOf, fieldAt(at, "asOf")), isDay: isDateOnly(asOf) }),
     ...(timeZone !== null && { timeZone }),
   };
 }

@@ -1,6 +1,7 @@
 // Relations between passages of two memories of the same user and agent: what one says of the other, who found it, and
 // which of the two is newer. Relations hide and delete nothing.
 
+import { isDateOnly } from "../kit/clock.ts";
 import type { MemoryId, MemoryKey } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
@@ -86,12 +87,11 @@ export const REVERSED = {
 export type Dated = Pick<Memory, "key" | "occurredAt" | "occurredAtGiven" | "createdAt">;
 
 const DAY_MS = 86_400_000;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Whether a memory is newer than another one: by the time when it happened, otherwise when it was stored, to the
- * millisecond. A date without a time covers its day. If that decides nothing, the memory that
- * was accepted later is newer.
+ * millisecond. A date without a time covers its day. If that decides nothing, the memory that was accepted later is
+ * newer.
  */
 export function isNewer(memory: Dated, than: Dated): boolean {
   const [own, other] = [spanOf(memory), spanOf(than)];
@@ -102,6 +102,6 @@ export function isNewer(memory: Dated, than: Dated): boolean {
 function spanOf({ occurredAt, occurredAtGiven, createdAt }: Dated): { readonly from: number; readonly to: number } {
   const from = occurredAt ?? createdAt;
   // what was given is unknown of memories that were stored before it was kept
-  const isDay = occurredAt !== null && (occurredAtGiven === null ? from % DAY_MS === 0 : DAY.test(occurredAtGiven));
+  const isDay = occurredAt !== null && (occurredAtGiven === null ? from % DAY_MS === 0 : isDateOnly(occurredAtGiven));
   return { from, to: isDay ? from + DAY_MS - 1 : from };
 }

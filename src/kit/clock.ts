@@ -42,3 +42,8 @@ export function parseIsoTime(text: string): number | null {
   const time = isDay ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? null : time;
 }
+
+/** Whether a time that `parseIsoTime` reads is a date without a time of day. */
+export function isDateOnly(time: string): boolean {
+  return !time.includes("T");
+}

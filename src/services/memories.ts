@@ -377,7 +377,11 @@ function isTextOf({ state, version, contentBytes }: Memory, text: StoredText | u
 }
 
 /** The memory with this id; null if it does not exist or belongs to a user that the viewer may not see. */
-function visibleMemory(memories: Pick<MemoryStore, "get">, viewer: Viewer, id: MemoryId): Eventually<Memory | null> {
+export function visibleMemory(
+  memories: Pick<MemoryStore, "get">,
+  viewer: Viewer,
+  id: MemoryId,
+): Eventually<Memory | null> {
   return andThen(memories.get(viewer.projectId, id), (memory) => {
     return memory === null || (viewer.userId !== null && memory.userId !== viewer.userId) ? null : memory;
   });

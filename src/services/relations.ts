@@ -10,6 +10,7 @@ import { shortened } from "../kit/shortened.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RelationStore } from "../ports/relation-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
+import { visibleMemory } from "./memories.ts";
 
 /** Relations of the memories of one project. Memories of users that a viewer may not see are treated as absent. */
 export class RelationService {
@@ -21,10 +22,9 @@ export class RelationService {
   }
 
   /**
-   * Sets what a person says of two memories, and returns the relations of the first one.
+   * Stores the relation of two memories that a person states, and returns the relations of the first memory.
    * @throws Fault `memory_not_found`, `invalid_request` for memories that cannot be related, `invalid_state` for a
-   * memory
-   *   that is not completed, and for a circle of superseding
+   *   memory that is not completed, and for a circle of superseding
    */
   async set(
     tx: Transaction,
@@ -74,11 +74,11 @@ export class RelationService {
 
 async function visible(
   memories: Pick<MemoryStore, "get">,
-  { projectId, userId }: Viewer,
+  viewer: Viewer,
   id: MemoryId,
   param: string,
 ): Promise<Memory> {
-  const memory = await memories.get(projectId, id);
-  if (memory !== null && (userId === null || memory.userId === userId)) return memory;
+  const memory = await visibleMemory(memories, viewer, id);
+  if (memory !== null) return memory;
   throw new Fault("memory_not_found", `There is no memory '${shortened(id)}' in this project.`, { param });
 }

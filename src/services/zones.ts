@@ -1,6 +1,7 @@
 // Which time zone holds for a user, and where dates without a time begin in it.
 
 import type { ProjectId } from "../domain/ids.ts";
+import { isDateOnly } from "../kit/clock.ts";
 import { instantOf, UTC } from "../kit/time-zone.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
@@ -41,7 +42,7 @@ export async function withZonedDates<Item extends Dated>(
   const dated: Item[] = [];
   for (const item of items) {
     const { userId = null, occurredAt, occurredAtGiven } = item;
-    if (occurredAt == null || occurredAtGiven == null || occurredAtGiven.includes("T")) {
+    if (occurredAt == null || occurredAtGiven == null || !isDateOnly(occurredAtGiven)) {
       dated.push(item);
       continue;
     }

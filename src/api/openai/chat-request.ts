@@ -12,6 +12,7 @@ import { parseStorable } from "../body.ts";
 import { askedAt, checkAsks } from "../drafts.ts";
 import type { CreateChatCompletion, MnemeOptions, TextOptions } from "../schema/openai.ts";
 import { modeOf } from "./chat-models.ts";
+import { refused } from "./refusals.ts";
 import { withoutSourceList } from "./source-list.ts";
 
 /** A chat completion as the services understand it. */
@@ -114,8 +115,8 @@ function checkReadable(content: Message["content"], param: string): void {
   for (const [at, { type, text }] of content.entries()) {
     if (TEXT_PARTS.has(type) && typeof text === "string") continue;
     const field = `${param}[${at}].${TEXT_PARTS.has(type) ? "text" : "type"}`;
-    const reason = `Only texts can be read, not ${JSON.stringify(shortened(type))}: images, audio and files are not supported.`;
-    throw new Fault("invalid_request", `'${field}' is not supported. ${reason}`, { param: field });
+    const shown = JSON.stringify(shortened(type));
+    throw refused(`Only texts can be read, not ${shown}: images, audio and files are not supported.`, field);
   }
 }
 

@@ -61,7 +61,8 @@ export function unknownModel(model: string, known: readonly string[]): Fault {
   );
 }
 
-function refused(reason: string, param: string): Fault {
+/** The error for a field that is not supported. */
+export function refused(reason: string, param: string): Fault {
   return new Fault("invalid_request", `'${param}' is not supported. ${reason}`, { param });
 }
 

@@ -2,6 +2,7 @@
 // know wall times only; this file translates them from and to instants.
 
 import type { Memory } from "../../domain/memory.ts";
+import { isDateOnly } from "../../kit/clock.ts";
 import { instantOf, UTC, wallTime } from "../../kit/time-zone.ts";
 import type { TimeSpan } from "./calendar.ts";
 import { type QueryTime, resolveTime } from "./resolve-time.ts";
@@ -50,7 +51,7 @@ export function wallTimesOf(
   zone: string,
 ): Pick<Memory, "createdAt" | "occurredAt"> {
   if (occurredAt === null) return { createdAt: wallTime(createdAt, zone), occurredAt };
-  const isDate = occurredAtGiven !== null && !occurredAtGiven.includes("T");
+  const isDate = occurredAtGiven !== null && isDateOnly(occurredAtGiven);
   const happened = isDate ? Date.parse(occurredAtGiven) : wallTime(occurredAt, zone);
   return { createdAt: wallTime(createdAt, zone), occurredAt: happened };
 }

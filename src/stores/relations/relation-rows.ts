@@ -12,8 +12,8 @@ import type { Session } from "../session.ts";
 import { Chains, keysOf, type SupersedingRow } from "./supersession.ts";
 
 /**
- * Maximum number of memories whose columns follow one change: in a longer chain, those that were superseded longest ago
- * keep naming a memory in the middle of it.
+ * Maximum number of memories whose columns are updated after one change. In a longer chain of memories that supersede
+ * each other, the oldest ones then name a memory that is superseded itself.
  */
 const FOLLOWING_MAX = 1_000;
 /** Maximum number of memories in the chains that are read for one change. */
@@ -114,8 +114,7 @@ export class RelationRows {
   async addJobs(keys: readonly bigint[], isBacklog: boolean): Promise<void> {
     if (keys.length === 0) return;
     await this.session.run(ADD_JOBS, { keys, isBacklog: BigInt(isBacklog), now: this.context.clock.now() });
-    const { onRelationJobs } = this.context;
-    if (onRelationJobs !== undefined) this.session.afterCommit(onRelationJobs);
+    this.#wakeAfterCommit();
   }
 
   /** Makes all memories of a project follow its setting `superseding`, and looks for relations again if it is on. */
@@ -129,8 +128,7 @@ export class RelationRows {
     }
     if (isOff) return;
     await this.session.run(ADD_JOBS_OF_PROJECT, { projectKey, now: this.context.clock.now() });
-    const { onRelationJobs } = this.context;
-    if (onRelationJobs !== undefined) this.session.afterCommit(onRelationJobs);
+    this.#wakeAfterCommit();
   }
 
   /** The chains that lead from memories to those that supersede them. */
@@ -188,6 +186,11 @@ export class RelationRows {
     const removed: Pair[] = [];
     for (const statement of statements) removed.push(...(await this.session.all<Pair>(statement, { keys })));
     return removed;
+  }
+
+  #wakeAfterCommit(): void {
+    const { onRelationJobs } = this.context;
+    if (onRelationJobs !== undefined) this.session.afterCommit(onRelationJobs);
   }
 
   #showAfterCommit(rows: readonly (MemoryRow & { readonly project_id: ProjectId })[]): void {
