@@ -39,7 +39,7 @@ export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor
 
 /**
  * Checks that no mode ranks worse than a mode that does less: by more than .003, and by more than chance explains.
- * @param ndcg nDCG@10 of each question by mode, all with the same questions
+ * @param ndcg by mode, the nDCG@10 of each question; all modes answered the same questions in the same order
  */
 export function moreWorkFloors(set: string, ndcg: ReadonlyMap<string, readonly number[]>): readonly Floor[] {
   // MODE_NAMES is in the order of the work

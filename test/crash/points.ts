@@ -1,8 +1,8 @@
 // All named crash points. A point is an operation on a file: what a killed process leaves behind is decided by the
 // operations that it completed, so no other moment gives another state. points.test.ts kills a server at each of them.
 //
-// A sync changes nothing of what a killed process leaves. So there is one point around each: after it, or before the
-// next operation and `following` the sync. Either is reached only if the file is synced at all.
+// A killed process leaves the same files before a sync and after it. So each sync has one point: right behind it, or
+// before the operation that comes next (`following`). The point is reached only if the file is synced.
 
 import type { Matching, Operation } from "./faults/faults.ts";
 

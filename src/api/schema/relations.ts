@@ -12,7 +12,7 @@ export const SetRelation = Body({
   memory_id: MemoryId,
   type: OneOf(
     [...RELATION_TYPES, "none"],
-    "as seen from the memory of the path; `none`: nothing holds, and nothing may be found",
+    "as seen from the memory in the path; `none`: the two are unrelated, and no relation of them is found by itself",
   ),
 });
 /** Query parameters of forgetRelation. */

@@ -23,8 +23,8 @@ const LOGITS_MAX = 2;
 const WORDS_MAX = 1;
 
 /**
- * Moves the passages of the named time that answer about as well as the best passage to the front, if the best one is
- * of another time. Each place keeps its score. The order among the moved passages, and among the others, stays. An
+ * If the best passage is of another time than the named one, passages of the named time that answer about as well go
+ * before it. Scores stay at their places in the list. The moved passages keep their order, and so do the others. An
  * event, such as "before the move", moves nothing: its day is a guess.
  * @param curve calibrates the scores of the candidates
  */

@@ -2078,7 +2078,7 @@ export type SetRelationData = {
          */
         memory_id: string;
         /**
-         * as seen from the memory of the path; `none`: nothing holds, and nothing may be found
+         * as seen from the memory in the path; `none`: the two are unrelated, and no relation of them is found by itself
          */
         type: 'supersedes' | 'superseded_by' | 'refines' | 'refined_by' | 'duplicates' | 'none';
     };
