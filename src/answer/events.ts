@@ -1,6 +1,7 @@
 // The events of an answer, with or without a language model: fragments of text, then the sources, then the token usage.
 // The code in src/api sends them to the caller, as one JSON body or as a stream that ends with `done` or `error`.
 
+import type { AnswerState } from "../domain/answer-state.ts";
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { LlmEnding } from "../ports/language-model.ts";
@@ -25,6 +26,7 @@ export type AnswerEvent =
   | {
       readonly type: "usage";
       readonly tokensUsed: number;
+      readonly state: AnswerState;
       readonly evidence?: number | null;
       readonly ending?: Incomplete;
     };
@@ -38,6 +40,7 @@ export interface Answer {
   readonly sources: readonly CitedPassage[];
   /** Tokens that a language model read and wrote for the answer; 0 without a language model. */
   readonly tokensUsed: number;
+  readonly state: AnswerState;
   /** Probability, 0..1, that the passages that were found answer the question; null or absent if there are none. */
   readonly evidence?: number | null;
   /** Why the answer is not complete; absent if it is. */

@@ -86,7 +86,7 @@ export async function* extractiveAnswer(
   }
   if (numbers.size === 0) yield { type: "text", content: noEvidenceAnswer };
   yield { type: "sources", sources: numbers.size === 0 ? [] : citedFirst([...numbers.keys()], passages, maxSources) };
-  yield { type: "usage", tokensUsed: 0 };
+  yield { type: "usage", tokensUsed: 0, state: numbers.size === 0 ? "not_found" : "answered" };
 }
 
 // Collects all candidates for quoting. It returns to the event loop several times, so that other requests are served.

@@ -5,6 +5,7 @@ import type { RankedPassage } from "../domain/ranking.ts";
 import type { LlmEnding, LlmFragment } from "../ports/language-model.ts";
 import { CitationRenumberer } from "./citation-renumbering.ts";
 import { type AnswerEvent, citedFirst } from "./events.ts";
+import { repeatsSources } from "./grounding.ts";
 
 /** The model's output was empty. `message` is one sentence for the caller, without a full stop. */
 export class EmptyAnswer extends Error {
@@ -23,7 +24,7 @@ export class EmptyAnswer extends Error {
 const CUT_OFF = "…";
 /** End of a complete sentence. A complete refusal matches; an answer that was withheld in the middle does not. */
 const SENTENCE_END = /[.!?…。！？।؟][\p{Pe}\p{Pf}"'*_]*(?:\s*\[\d+\])*\s*$/u;
-/** Length of the output's end that is kept to compare it with `SENTENCE_END`, in UTF-16 code units. */
+/** Length of the output's end that is compared with `SENTENCE_END`, in UTF-16 code units. */
 const END_UNITS = 64;
 /**
  * Maximum length of the text processed in one turn of the event loop, in UTF-16 code units. It takes at most 10 ms,
@@ -33,7 +34,9 @@ const TURN_UNITS_MAX = 8_192;
 
 /**
  * Yields the events of a model's answer. An answer that was cut off at the project's output limit, or withheld in the
- * middle of a sentence, ends with `…`.
+ * middle of a sentence, ends with `…`. The prompt demands a citation behind each statement and none behind a refusal,
+ * so an answer is `not_found` and has no sources if it cites nothing and repeats nothing of its sources.
+ * @param question the self-contained question
  * @param sources the prompt's sources in the order of their numbers (`PackedContext`), at most `maxSources`
  * @throws EmptyAnswer before any event, if the output has only white space and unknown citations; also the errors that
  *   `fragments` throws
@@ -42,18 +45,19 @@ export async function* generatedAnswer(
   fragments: AsyncIterable<LlmFragment>,
   sources: readonly RankedPassage[],
   maxSources: number,
+  question: string,
 ): AsyncGenerator<AnswerEvent, void, undefined> {
   const citations = new CitationRenumberer(sources);
   let tokensUsed = 0;
   let ending: LlmEnding = "model";
-  let end = "";
+  let text = "";
   let citedBefore = 0;
   let hasText = false;
   const eventsOf = (renumbered: string): AnswerEvent[] => {
     const content = hasText ? renumbered : renumbered.trimStart();
     if (content === "") return [];
     hasText = true;
-    end = (end + content.slice(-END_UNITS)).slice(-END_UNITS);
+    text += content;
     const cites = citations.cited.slice(citedBefore);
     citedBefore += cites.length;
     return [{ type: "text", content, cites }];
@@ -72,10 +76,12 @@ export async function* generatedAnswer(
   }
   yield* eventsOf(citations.end());
   if (!hasText) throw new EmptyAnswer(ending);
-  if (ending === "length" || (ending === "withheld" && !SENTENCE_END.test(end)))
+  if (ending === "length" || (ending === "withheld" && !SENTENCE_END.test(text.slice(-END_UNITS))))
     yield { type: "text", content: CUT_OFF };
-  yield { type: "sources", sources: citedFirst(citations.cited, sources, maxSources) };
-  yield { type: "usage", tokensUsed, ...(ending !== "model" && { ending }) };
+  const isFound = citations.cited.length > 0 || repeatsSources(text, question, sources);
+  yield { type: "sources", sources: isFound ? citedFirst(citations.cited, sources, maxSources) : [] };
+  const state = isFound ? "answered" : "not_found";
+  yield { type: "usage", tokensUsed, state, ...(ending !== "model" && { ending }) };
 }
 
 // Splits huge fragments into pieces; nearly all fragments give one piece. A split may separate a surrogate pair, which

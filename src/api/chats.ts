@@ -217,7 +217,10 @@ async function* textEvents(fragments: AsyncIterable<string>): AsyncGenerator<Sse
 
 function* lastEvents({ message, tokensUsed }: StoredMessage): Generator<SseEvent> {
   yield { name: "sources", data: message.sources.map((source) => source.shown) };
-  yield { name: "usage", data: { tokens_used: tokensUsed } };
+  yield {
+    name: "usage",
+    data: { tokens_used: tokensUsed, ...(message.answerState !== null && { answer_state: message.answerState }) },
+  };
 }
 
 /** The text of a stored answer as a single event, then the last events. */
@@ -265,6 +268,7 @@ function messageView(message: Message): View<typeof schema.Message> {
     role: message.role,
     content: message.content,
     sources: message.sources.map(({ shown }) => shown as View<typeof SearchResult>), // stored as `sourceView` made it
+    answer_state: message.answerState,
     created_at: isoTime(message.createdAt),
     ...(message.isInterrupted ? { interrupted: true } : {}),
   };

@@ -126,8 +126,8 @@ function writtenAnswer(run: AnswerRun): WrittenAnswer {
       return { status: 200, body: queryView(answer.whole()) };
     },
     lastEvents: () => {
-      const { tokensUsed, evidence = null } = answer.whole();
-      return [{ name: "usage", data: { tokens_used: tokensUsed, evidence } }];
+      const { tokensUsed, state, evidence = null } = answer.whole();
+      return [{ name: "usage", data: { tokens_used: tokensUsed, answer_state: state, evidence } }];
     },
     interrupt: run.count,
     release: run.release,

@@ -136,9 +136,16 @@ export function queryView({
   answer,
   sources,
   tokensUsed,
+  state,
   evidence = null,
 }: WholeAnswer): View<typeof memories.QueryResult> {
-  return { answer, evidence, sources: sources.map(sourceView), usage: { tokens_used: tokensUsed } };
+  return {
+    answer,
+    answer_state: state,
+    evidence,
+    sources: sources.map(sourceView),
+    usage: { tokens_used: tokensUsed },
+  };
 }
 
 function resultView(result: RankedPassage): View<typeof memories.SearchResult> {

@@ -1,5 +1,6 @@
 // Chats, their messages, and the passages that support an answer.
 
+import type { AnswerState } from "./answer-state.ts";
 import type { ChatId, MemoryKey, MessageId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { ScopeName } from "./memory-attributes.ts";
@@ -40,9 +41,11 @@ export interface Message {
   readonly sources: readonly MessageSource[];
   /** Whether the caller disconnected before the answer was complete. */
   readonly isInterrupted: boolean;
+  /** null for a user's message, an interrupted one, and one of a version that did not know it. */
+  readonly answerState: AnswerState | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
 /** A message to store. */
-export type MessageDraft = Pick<Message, "role" | "content" | "sources" | "isInterrupted">;
+export type MessageDraft = Pick<Message, "role" | "content" | "sources" | "isInterrupted" | "answerState">;

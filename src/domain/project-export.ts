@@ -2,6 +2,7 @@
 // and read the records, commands check files.
 
 import { isRecord } from "../kit/record.ts";
+import { ANSWER_STATES } from "./answer-state.ts";
 import { isId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { FailureCode, MemorySource } from "./memory.ts";
@@ -253,6 +254,7 @@ export const EXPORT_FIELDS = {
     role: oneOf(["user", "assistant"]),
     content: text,
     is_interrupted: flag,
+    answer_state: { ...oneOf(ANSWER_STATES), isOptional: true },
     /** Number of sources when the message was stored; see `turns` in ports/chat-store.ts. */
     source_count: count,
     sources: apart(

@@ -28,7 +28,7 @@ import type { Transaction } from "../ports/transactions.ts";
 import { withoutOutdated } from "../retrieval/current-first.ts";
 import { withoutNeighbours } from "../retrieval/evidence.ts";
 import { MODES } from "../retrieval/modes.ts";
-import { Generation, type GenerationDependencies, type Sampling, usageOf } from "./generation.ts";
+import { Generation, type GenerationDependencies, type Sampling, sumOfTokens } from "./generation.ts";
 import type { AskedAt, Asker, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
@@ -226,7 +226,8 @@ export class AnswerService {
     const language = questionLanguage(text, await this.#uses.reading.languageOf(text));
     yield { type: "text", content: noEvidenceAnswer(language) };
     yield { type: "sources", sources: [] };
-    yield { ...usageOf(generation?.spent ?? NO_TOKENS), evidence };
+    const tokensUsed = sumOfTokens(generation?.spent ?? NO_TOKENS);
+    yield { type: "usage", tokensUsed, state: "not_found", evidence };
   }
 
   // The question, made self-contained. The language model is called only if the search can find any memory.

@@ -171,6 +171,7 @@ export class ChatService {
         content: answer.text,
         sources: answer.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
         isInterrupted,
+        answerState: isInterrupted ? null : answer.whole().state,
       });
       if (message === null) throw unknownChat(id); // removed while it was being answered
       await run.count(transaction);
@@ -216,7 +217,13 @@ export class ChatService {
     const { chats, answers } = this.#uses;
     const scope = scopeOf(await this.get(viewer, id));
     const history = await chats.turns(viewer.projectId, id, LIMITS.chatTurns);
-    const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
+    const asked = {
+      role: "user",
+      content: question.text,
+      sources: [],
+      isInterrupted: false,
+      answerState: null,
+    } as const;
     if ((await chats.append(viewer.projectId, id, asked)) === null) throw unknownChat(id);
     return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...terms, history });
   }

@@ -162,14 +162,15 @@ export class Generation {
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent> {
     const { asOf, ...asked } = request;
+    const { maxSources, query } = asked;
     const prompt = answerPrompt({ ...asked, ...this.#bounds(asOf) });
     onContext(prompt.sources);
     // The output is limited to the rest of the model's context, because endpoints refuse calls that could exceed it.
     const outputRoom = this.#parts.contextTokens - prompt.tokens;
     try {
       const fragments = this.#fragments(prompt.messages, Math.min(this.#outputTokensMax, outputRoom), signal);
-      for await (const event of generatedAnswer(fragments, prompt.sources, request.maxSources)) {
-        yield event.type === "usage" ? { ...event, ...usageOf(this.spent) } : event;
+      for await (const event of generatedAnswer(fragments, prompt.sources, maxSources, query)) {
+        yield event.type === "usage" ? { ...event, tokensUsed: sumOfTokens(this.spent) } : event;
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -214,9 +215,9 @@ function sumOf(left: LlmUsage, right: LlmUsage): LlmUsage {
   return { prompt: left.prompt + right.prompt, completion: left.completion + right.completion };
 }
 
-/** The usage event of an answer that used these tokens. */
-export function usageOf(tokens: LlmUsage): AnswerEvent & { readonly type: "usage" } {
-  return { type: "usage", tokensUsed: tokens.prompt + tokens.completion };
+/** Number of tokens read and written. */
+export function sumOfTokens({ prompt, completion }: LlmUsage): number {
+  return prompt + completion;
 }
 
 /** Converts a failure of a language model to the fault that the caller gets. Other errors are returned unchanged. */

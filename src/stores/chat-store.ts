@@ -47,8 +47,8 @@ const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key
 const NEWEST =
   "SELECT created_at FROM messages WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1";
 const INSERT_MESSAGE = ({ greatest }: Dialect) => `INSERT INTO messages
-    (id, chat_key, role, content, is_interrupted, source_count, created_at)
-  SELECT $id, chat_key, $role, $content, $isInterrupted, $sourceCount,
+    (id, chat_key, role, content, is_interrupted, answer_state, source_count, created_at)
+  SELECT $id, chat_key, $role, $content, $isInterrupted, $answerState, $sourceCount,
     ${greatest("CAST($now AS bigint)", "created_at", `coalesce((${NEWEST}), 0)`)}
   FROM chats WHERE chat_key = $chatKey
   RETURNING ${MESSAGE_COLUMNS}`;
@@ -148,7 +148,7 @@ export class StoredChats implements ChatStore {
   async append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Promise<Message | null> {
     const chat = await this.#find(projectId, id);
     if (chat === null) return null;
-    const { role, content, sources, isInterrupted } = draft;
+    const { role, content, sources, isInterrupted, answerState } = draft;
     const chatKey = chat.chat_key;
     if (role === "user") await this.session.run(TITLE_FROM_FIRST_MESSAGE, { chatKey, title: titleOf(content) });
     const now = this.context.clock.now();
@@ -158,6 +158,7 @@ export class StoredChats implements ChatStore {
       role,
       content,
       isInterrupted: isInterrupted ? 1 : 0,
+      answerState,
       sourceCount: sources.length,
       now,
     });

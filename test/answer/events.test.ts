@@ -7,7 +7,7 @@ import { passage } from "./passages.ts";
 const text = (content: string): AnswerEvent => ({ type: "text", content });
 const cited = { passage: passage("A red kite."), isCited: true };
 const sources: AnswerEvent = { type: "sources", sources: [cited] };
-const usage: AnswerEvent = { type: "usage", tokensUsed: 7 };
+const usage: AnswerEvent = { type: "usage", tokensUsed: 7, state: "answered" };
 
 async function* saying(...events: readonly AnswerEvent[]): AsyncGenerator<AnswerEvent> {
   yield* events;
@@ -19,6 +19,7 @@ describe("collectAnswer", () => {
       answer: "A red kite [1]",
       sources: [cited],
       tokensUsed: 7,
+      state: "answered",
     });
   });
 
@@ -27,6 +28,7 @@ describe("collectAnswer", () => {
       answer: "",
       sources: [],
       tokensUsed: 7,
+      state: "answered",
     });
   });
 

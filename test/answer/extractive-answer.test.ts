@@ -224,7 +224,7 @@ test("a title before a quote has no brackets that read as a citation", async () 
 });
 
 describe("without evidence", () => {
-  const nothing: Answer = { answer: NO_EVIDENCE_ANSWER, sources: [], tokensUsed: 0 };
+  const nothing: Answer = { answer: NO_EVIDENCE_ANSWER, sources: [], tokensUsed: 0, state: "not_found" };
   test("the answer says so, and has no sources", async () => {
     expect(await ask("Where does Ada live?", [])).toEqual(nothing);
   });

@@ -17,7 +17,7 @@ const usage: LlmFragment = { type: "usage", usage: { prompt: 40, completion: 2 }
 describe("generatedAnswer", () => {
   test("streams the text, then the sources with cited ones first, then the tokens", async () => {
     const events: AnswerEvent[] = [];
-    for await (const event of generatedAnswer(model("It is ", "so [3", "]. And so [1][3].", usage), SOURCES, 8)) {
+    for await (const event of generatedAnswer(model("It is ", "so [3", "]. And so [1][3].", usage), SOURCES, 8, "")) {
       events.push(event);
     }
     expect(events.map((event) => (event.type === "text" ? event.content : event.type))).toEqual([
@@ -40,20 +40,22 @@ describe("generatedAnswer", () => {
         { passage: four, isCited: false },
       ],
     } as never);
-    expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42 });
+    expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42, state: "answered" });
   });
 
-  test("an answer without citations lists its context as sources, up to the requested number", async () => {
-    const { answer, sources } = await collectAnswer(
-      generatedAnswer(model("The sources do not say.", usage), SOURCES, 2),
-    );
-    expect(answer).toBe("The sources do not say.");
-    expect(sources.map(({ isCited }) => isCited)).toEqual([false, false]);
+  test("an answer without citations that repeats nothing of its sources found nothing, and has no sources", async () => {
+    const kept = [passage("The jar is kept in the larder."), passage("Larders are cold.")];
+    const ask = (text: string) => collectAnswer(generatedAnswer(model(text, usage), kept, 1, "Where is the jar kept?"));
+    for (const text of ["The sources do not say.", "I do not know where the jar is kept.", "それは分かりません。"]) {
+      expect(await ask(text)).toMatchObject({ answer: text, sources: [], state: "not_found" });
+    }
+    const { state, sources } = await ask("In the larder.");
+    expect([state, sources]).toEqual(["answered", kept.slice(0, 1).map((passage) => ({ passage, isCited: false }))]);
   });
 
   test("the cites of the text events are the sources of an answer that is broken off", async () => {
     const cited: unknown[] = [];
-    for await (const event of generatedAnswer(model("A [2]. B [4]. ", "C [1].", usage), SOURCES, 8)) {
+    for await (const event of generatedAnswer(model("A [2]. B [4]. ", "C [1].", usage), SOURCES, 8, "")) {
       if (event.type !== "text") break;
       cited.push(...(event.cites ?? []));
       if (cited.length === 2) break;
@@ -65,7 +67,7 @@ describe("generatedAnswer", () => {
     test(`${JSON.stringify(parts)} is an empty answer`, async () => {
       const events: AnswerEvent[] = [];
       const answer = (async () => {
-        for await (const event of generatedAnswer(model(...(parts as string[])), SOURCES, 8)) events.push(event);
+        for await (const event of generatedAnswer(model(...(parts as string[])), SOURCES, 8, "")) events.push(event);
       })();
       await expect(answer).rejects.toBeInstanceOf(EmptyAnswer);
       expect(events).toEqual([]);
@@ -74,7 +76,7 @@ describe("generatedAnswer", () => {
 
   test("ends with … if it was cut off by its length", async () => {
     const cut: LlmFragment = { type: "usage", usage: { prompt: 1, completion: 1 }, ending: "length" };
-    const { answer } = await collectAnswer(generatedAnswer(model("It is so [2], and", cut), SOURCES, 8));
+    const { answer } = await collectAnswer(generatedAnswer(model("It is so [2], and", cut), SOURCES, 8, ""));
     expect(answer).toBe("It is so [1], and…");
   });
 
@@ -88,14 +90,14 @@ describe("generatedAnswer", () => {
   for (const [from, to] of withheld) {
     test(`withheld after ${JSON.stringify(from)} becomes ${JSON.stringify(to)}`, async () => {
       const fragments = model(...from, ended("withheld"));
-      expect((await collectAnswer(generatedAnswer(fragments, SOURCES, 8))).answer).toBe(to);
+      expect((await collectAnswer(generatedAnswer(fragments, SOURCES, 8, ""))).answer).toBe(to);
     });
   }
 
   test("the error of an empty answer says whether its length ended it", async () => {
     const messages = { length: "raise max_output_tokens", model: "answer is empty", withheld: "answer is empty" };
     for (const [ending, message] of Object.entries(messages) as [LlmEnding, string][]) {
-      const answer = collectAnswer(generatedAnswer(model(" ", ended(ending)), SOURCES, 8));
+      const answer = collectAnswer(generatedAnswer(model(" ", ended(ending)), SOURCES, 8, ""));
       await expect(answer).rejects.toThrow(message);
       await expect(answer).rejects.toMatchObject({ name: "EmptyAnswer", ending });
     }
@@ -110,7 +112,7 @@ describe("generatedAnswer", () => {
       if (!isOver) setImmediate(count);
     };
     setImmediate(count);
-    const whole = await collectAnswer(generatedAnswer(model(text, usage), SOURCES, 8));
+    const whole = await collectAnswer(generatedAnswer(model(text, usage), SOURCES, 8, ""));
     isOver = true;
     expect(turns).toBeGreaterThan(4);
     expect(whole.answer).toBe(text.replaceAll("[3]", "[1]"));
@@ -124,7 +126,7 @@ describe("generatedAnswer", () => {
     }
     const events: AnswerEvent[] = [];
     const answer = (async () => {
-      for await (const event of generatedAnswer(failing(), SOURCES, 8)) events.push(event);
+      for await (const event of generatedAnswer(failing(), SOURCES, 8, "")) events.push(event);
     })();
     await expect(answer).rejects.toBe(failure);
     expect(events).toEqual([{ type: "text", content: "It is", cites: [] }]);

@@ -63,6 +63,7 @@ describe("sendMessage, 200", () => {
       role: "assistant",
       content: expect.stringContaining("leaves at nine from pier two. [1]"),
       sources: expect.any(Array),
+      answer_state: "answered",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     const stored = (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
@@ -72,6 +73,7 @@ describe("sendMessage, 200", () => {
         role: "user",
         content: QUESTION,
         sources: [],
+        answer_state: null,
         created_at: expect.any(String),
       },
       body.message,
@@ -349,7 +351,7 @@ describe("a slow answer", () => {
         yield { type: "text", content: cue.say };
       }
       yield { type: "sources", sources: [] };
-      yield { type: "usage", tokensUsed: 0 };
+      yield { type: "usage", tokensUsed: 0, state: "not_found" };
     }
     const quota = new QueryQuota(stores.accounts, time);
     const service = new ChatService({

@@ -233,6 +233,8 @@ describe("what an operation declares", () => {
       ["text", { content: 1 }, false],
       ["sources", [], true],
       ["usage", { tokens_used: 3 }, true],
+      ["usage", { tokens_used: 3, answer_state: "partial" }, true],
+      ["usage", { tokens_used: 3, answer_state: "maybe" }, false],
       ["usage", { tokens_used: -1 }, false],
       ["done", {}, true],
       ["error", error, true],

@@ -71,7 +71,8 @@ describe("200: JSON", () => {
     const { status, body, headers } = await ask({ query: QUESTION, userId: "ida" });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(Object.keys(body)).toEqual(["answer", "evidence", "sources", "usage"]);
+    expect(Object.keys(body)).toEqual(["answer", "answer_state", "evidence", "sources", "usage"]);
+    expect(body.answer_state).toBe("answered");
     expect(body.usage).toEqual({ tokens_used: 0 });
     const cited = body.sources.find((source: Source) => source.content.includes("1871"));
     expect(cited).toEqual({
@@ -163,7 +164,7 @@ describe("scope and filters", () => {
 
 describe("no evidence", () => {
   const expectNone = ({ status, body }: Answered) => {
-    expect([status, body.sources, body.usage]).toEqual([200, [], { tokens_used: 0 }]);
+    expect([status, body.answer_state, body.sources, body.usage]).toEqual([200, "not_found", [], { tokens_used: 0 }]);
     expect(body.answer).not.toBe("");
     expect(body.answer).not.toMatch(/\[\d/);
   };

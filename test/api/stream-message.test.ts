@@ -37,10 +37,11 @@ describe("200", () => {
     for (const mode of MODE_NAMES) {
       const chat = await newChat();
       const whole = expectWholeAnswer(await (await stream(chat, { message: QUESTION, mode })).rest());
-      expect(whole.usage).toEqual({ tokens_used: 0 });
+      expect([whole.usage, whole.answer_state]).toEqual([{ tokens_used: 0 }, "answered"]);
       const [asked, answered] = await messages(chat);
-      expect([asked.role, asked.content]).toEqual(["user", QUESTION]);
+      expect([asked.role, asked.content, asked.answer_state]).toEqual(["user", QUESTION, null]);
       expect(answered).toMatchObject({ role: "assistant", content: whole.answer, sources: whole.sources });
+      expect(answered.answer_state).toBe("answered");
       expect(answered).not.toHaveProperty("interrupted");
     }
   });

@@ -46,7 +46,9 @@ interface Tenant {
 // biome-ignore lint/suspicious/noExplicitAny: tests inspect answers of any shape, and fail if they differ
 type Json = any;
 /** What a completion or a chunk has besides OpenAI's fields. */
-type WithSources<Answer> = Answer & { readonly mneme?: { readonly sources: readonly Json[] } };
+type WithSources<Answer> = Answer & {
+  readonly mneme?: { readonly sources: readonly Json[]; readonly answer_state: string };
+};
 
 let server: RunningServer;
 let llm: LlmStub;
@@ -176,6 +178,7 @@ describe("a completion", () => {
     expect(first?.type).toBe("url_citation");
     const { start_index = 0, end_index = 0, title, url } = first?.url_citation ?? {};
     expect([...content].slice(start_index, end_index).join("")).toBe("[1]");
+    expect(completion.mneme?.answer_state).toBe("answered");
     const [source] = completion.mneme?.sources ?? [];
     expect(source).toMatchObject({ cited: true, content: FACTS[0]?.content });
     expect([title, url]).toEqual(["Skarn", `/v1/memories/${source.memory_id}`]);

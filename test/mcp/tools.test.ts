@@ -90,6 +90,7 @@ describe.each([...CLIENTS])("a client of %s", (name) => {
 
     const answered = await peer.done("ask_memories", { query: "where is the spare key?", userId });
     expect(answered.answer).toContain("under the blue pot. [1]");
+    expect(answered.answer_state).toBe("answered");
     expect(answered.sources[0]).toMatchObject({ n: 1, memory_id });
 
     const corrected = await peer.done("update_memory", {

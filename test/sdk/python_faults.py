@@ -15,7 +15,7 @@ import httpx
 import mneme_client as sdk
 
 TEXT = 'event: text\ndata: {"content":"Under the "}\n\n'
-REST = 'event: text\ndata: {"content":"pot [1]."}\n\nevent: sources\ndata: []\n\nevent: usage\ndata: {"tokens_used":7}\n\n'
+REST = 'event: text\ndata: {"content":"pot [1]."}\n\nevent: sources\ndata: []\n\nevent: usage\ndata: {"tokens_used":7,"answer_state":"answered"}\n\n'
 DONE = "event: done\ndata: {}\n\n"
 TIME = "2026-11-23T10:00:00.000Z"
 
@@ -221,6 +221,7 @@ class BothClients:
         for text in (TEXT + REST + DONE, framed):
             answer, received = self.whole(text)
             self.assertEqual((answer.answer, answer.sources, answer.usage.tokens_used), ("Under the pot [1].", [], 7))
+            self.assertEqual(answer.answer_state, "answered")
             self.assertEqual(json.loads(received[0].content), {"query": "where?", "stream": True})
         _, received = self.whole(TEXT + REST + DONE, lambda client: client.chats.stream("chat_1", "where?"))
         self.assertIn("idempotency-key", received[0].headers)

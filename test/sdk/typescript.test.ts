@@ -46,7 +46,7 @@ async function failure<T extends Error>(work: Promise<unknown>, kind: new (...ar
 
 const TEXT = 'event: text\ndata: {"content":"Under the "}\n\n';
 const REST =
-  'event: text\ndata: {"content":"pot [1]."}\n\nevent: sources\ndata: []\n\nevent: usage\ndata: {"tokens_used":7}\n\n';
+  'event: text\ndata: {"content":"pot [1]."}\n\nevent: sources\ndata: []\n\nevent: usage\ndata: {"tokens_used":7,"answer_state":"not_found"}\n\n';
 const DONE = "event: done\ndata: {}\n\n";
 
 describe("settings", () => {
@@ -303,7 +303,8 @@ describe("streams", () => {
     expect(JSON.parse(server.received[0]?.body ?? "")).toEqual({ query: "where?", stream: true });
     server.answer(stream(TEXT + REST + DONE));
     const whole = await (await mneme.chats.stream("chat_1", "where?")).result();
-    expect(whole).toEqual({ answer: "Under the pot [1].", sources: [], usage: { tokens_used: 7 } });
+    const state = { answer_state: "not_found" } as const;
+    expect(whole).toEqual({ answer: "Under the pot [1].", ...state, sources: [], usage: { tokens_used: 7 } });
     expect(server.received[0]?.headers.get("idempotency-key")).toMatch(/^[0-9a-f]{32}$/);
   });
 

@@ -180,13 +180,14 @@ onEachDatabase("ChatStore", (open) => {
       clock.advance(3);
       const memory = await memories.add(project, null);
       const sources = [sourceOf(memory, 2), sourceOf(await memories.add(project, null), 1), sourceOf(memory, 3)];
-      const answer = await say(chat, { role: "assistant", content: "There [1]", sources, isInterrupted: true });
+      const answer = await say(chat, { role: "assistant", content: "There [1]", sources, answerState: "partial" });
       expect(question).toEqual({
         id: question.id,
         role: "user",
         content: "Où est\n😀?",
         sources: [],
         isInterrupted: false,
+        answerState: null,
         createdAt: clock.now() - 3,
       });
       expect(answer).toEqual({
@@ -194,7 +195,8 @@ onEachDatabase("ChatStore", (open) => {
         role: "assistant",
         content: "There [1]",
         sources,
-        isInterrupted: true,
+        isInterrupted: false,
+        answerState: "partial",
         createdAt: clock.now(),
       });
       expect([question, answer].every(({ id }) => isId("msg", id))).toBe(true);
@@ -473,7 +475,7 @@ class SettableClock implements Clock {
 }
 
 function draftOf(draft: Partial<MessageDraft> = {}): MessageDraft {
-  return { role: "user", content: "hello", sources: [], isInterrupted: false, ...draft };
+  return { role: "user", content: "hello", sources: [], isInterrupted: false, answerState: null, ...draft };
 }
 
 function cursorOf(page: Page<unknown>): string {

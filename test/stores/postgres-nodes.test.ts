@@ -376,7 +376,13 @@ withPostgres("two nodes", () => {
         default: {
           const chat = await node.chats.create(home, { userId, title: null });
           const sources = known.slice(-2).map((memoryKey) => ({ memoryKey, shown: {} }));
-          const message = { role: "assistant", content: "hi", sources, isInterrupted: false } as const;
+          const message = {
+            role: "assistant",
+            content: "hi",
+            sources,
+            isInterrupted: false,
+            answerState: null,
+          } as const;
           await node.chats.append(home, chat.id, message);
           await node.idempotency.prune();
         }

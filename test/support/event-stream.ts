@@ -79,6 +79,7 @@ export function expectWholeAnswer(events: readonly StreamedEvent[]): {
   readonly sources: any;
   // biome-ignore lint/suspicious/noExplicitAny: see StreamedEvent
   readonly usage: any;
+  readonly answer_state: string;
   /** Only of queries. */
   readonly evidence?: number | null;
 } {
@@ -98,9 +99,9 @@ export function expectWholeAnswer(events: readonly StreamedEvent[]): {
   };
 }
 
-// the usage event of a query has the evidence, too
-function streamedUsage({ evidence, ...usage }: StreamedEvent["data"]) {
-  return evidence === undefined ? { usage } : { usage, evidence };
+// the usage event has the state, and that of a query the evidence, too
+function streamedUsage({ answer_state, evidence, ...usage }: StreamedEvent["data"]) {
+  return { answer_state, usage, ...(evidence !== undefined && { evidence }) };
 }
 
 function readerOf({ body }: Response) {

@@ -80,14 +80,14 @@ export class AnswerStream extends AnswerReader<AnswerEvent> {
   async result(): Promise<QueryResult> {
     let answer = "";
     let sources: SearchResult[] = [];
-    let usage: QueryResult["usage"] & Pick<QueryResult, "evidence"> = { tokens_used: 0 };
+    let usage: QueryResult["usage"] & Pick<QueryResult, "answer_state" | "evidence"> = { tokens_used: 0 };
     for await (const event of this) {
       if (event.event === "text") answer += event.data.content;
       else if (event.event === "sources") sources = event.data;
       else if (event.event === "usage") usage = event.data;
     }
-    const { evidence, ...tokens } = usage;
-    return { answer, ...(evidence !== undefined && { evidence }), sources, usage: tokens };
+    const { tokens_used, ...more } = usage;
+    return { answer, ...more, sources, usage: { tokens_used } };
   }
 
   protected eventOf({ name, data }: SentEvent, textSoFar: string): AnswerEvent | null {

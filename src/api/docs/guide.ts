@@ -68,8 +68,8 @@ const STREAM_EVENTS: readonly (readonly [name: string, data: string, meaning: st
   ["sources", "[SearchResult, …]", "The passages behind the answer, cited ones first."],
   [
     "usage",
-    '{"tokens_used": 412, "evidence": 0.93}',
-    "Tokens of the language model; 0 if none was used. In queries also the `evidence`.",
+    '{"tokens_used": 412, "answer_state": "answered", "evidence": 0.93}',
+    "Tokens of the language model, 0 if none was used, and the state of the answer. In queries also the `evidence`.",
   ],
   ["done", "{}", "The answer is complete."],
   ["error", '{"error": {…}}', "Instead of the remaining events: the body of an error answer."],

@@ -3,6 +3,7 @@
 
 import { type CitationPlace, citationPlaces } from "../../answer/citation-places.ts";
 import type { Incomplete } from "../../answer/events.ts";
+import type { AnswerState } from "../../domain/answer-state.ts";
 import type { LlmUsage } from "../../ports/language-model.ts";
 import type * as memories from "../schema/memories.ts";
 import type * as schema from "../schema/openai.ts";
@@ -28,6 +29,8 @@ export interface Completion extends CompletionHead {
   readonly answer: string;
   /** Cited sources first: `[n]` is the n-th of them. */
   readonly sources: readonly Source[];
+  /** Absent in completions that a version without it remembered. */
+  readonly state?: AnswerState;
   readonly tokens: LlmUsage;
   readonly ending: Incomplete | null;
 }
@@ -65,7 +68,7 @@ export function completionView(
       },
     ],
     usage: usageView(completion.tokens),
-    mneme: { sources },
+    mneme: addition(completion),
   };
 }
 
@@ -93,10 +96,7 @@ export class CompletionChunks {
     const list = this.#style.showsSourceList ? sourceList(cited) : "";
     if (list !== "") yield this.#chunk({ delta: { content: list } });
     // The sources are on a chunk with a choice, because some clients fail on any other chunk without choices.
-    yield this.#chunk(
-      { delta: { annotations: annotationsOf(completion, cited) } },
-      { mneme: { sources: completion.sources } },
-    );
+    yield this.#chunk({ delta: { annotations: annotationsOf(completion, cited) } }, { mneme: addition(completion) });
     yield this.#chunk({ delta: {}, finish_reason: finishReason(completion) });
     if (this.#style.includesUsage) yield this.#event({ choices: [], usage: usageView(completion.tokens) });
   }
@@ -118,6 +118,11 @@ export class CompletionChunks {
     const data: Chunk = { id, object: "chat.completion.chunk", created, model, ...rest };
     return { name: "chunk", data };
   }
+}
+
+/** What a completion has beside the fields that OpenAI defines. */
+function addition({ sources, state }: Completion): View<typeof schema.ChatCompletion>["mneme"] {
+  return { sources, ...(state !== undefined && { answer_state: state }) };
 }
 
 function citedOf(sources: readonly Source[]): readonly CitedSource[] {

@@ -150,9 +150,9 @@ function writtenCompletion(run: AnswerRun, head: CompletionHead, style: Completi
   const answer = new AnswerSoFar();
   const chunks = new CompletionChunks(head, style);
   const completion = (): Completion => {
-    const { answer: text, sources, ending } = answer.whole();
+    const { answer: text, sources, state, ending } = answer.whole();
     const tokens = run.spent();
-    return { ...head, answer: text, sources: sources.map(sourceView), tokens, ending: ending ?? null };
+    return { ...head, answer: text, sources: sources.map(sourceView), state, tokens, ending: ending ?? null };
   };
   return {
     events: completionEvents(run.events, answer, chunks),

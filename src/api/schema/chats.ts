@@ -1,6 +1,7 @@
 // Requests and answers of /v1/chats.
 
 import { Type } from "@sinclair/typebox";
+import { ANSWER_STATES } from "../../domain/answer-state.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import { scopeFields, scopeParameters, shownScope } from "./attributes.ts";
@@ -69,6 +70,11 @@ export const Message = Type.Object(
     role: OneOf(["user", "assistant"]),
     content: Text(),
     sources: Type.Array(SearchResult),
+    answer_state: Type.Optional(
+      Nullable(
+        OneOf(ANSWER_STATES, "as in answers to queries; null for the user's messages, interrupted and older ones"),
+      ),
+    ),
     created_at: Time,
     interrupted: Type.Optional(Type.Boolean({ description: "the caller hung up before the answer was complete" })),
   },

@@ -1,6 +1,7 @@
 // Requests and answers of /v1/memories.
 
 import { type Static, Type } from "@sinclair/typebox";
+import { ANSWER_STATES } from "../../domain/answer-state.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { SIGNAL_NAMES } from "../../domain/signals.ts";
@@ -331,8 +332,21 @@ export const SearchResults = Type.Object(
 export const TokensUsed = Type.Object({
   tokens_used: Type.Integer({ minimum: 0, description: "by the language model; 0 if none was used" }),
 });
+/** Whether an answer has what was asked for. Older servers do not say. */
+export const AnswerState = Type.Optional(
+  OneOf(
+    ANSWER_STATES,
+    "`partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites",
+  ),
+);
 /** Answer of queryMemories. */
 export const QueryResult = Type.Object(
-  { answer: Text(), evidence: Type.Optional(Evidence), sources: Type.Array(SearchResult), usage: TokensUsed },
+  {
+    answer: Text(),
+    answer_state: AnswerState,
+    evidence: Type.Optional(Evidence),
+    sources: Type.Array(SearchResult),
+    usage: TokensUsed,
+  },
   { $id: "QueryResult" },
 );

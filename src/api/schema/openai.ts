@@ -23,7 +23,7 @@ import {
   Optional,
   Query,
 } from "./fields.ts";
-import { SearchResult } from "./memories.ts";
+import { AnswerState, SearchResult } from "./memories.ts";
 
 const IGNORED = "accepted and ignored";
 
@@ -186,7 +186,7 @@ const Annotation = Type.Object({
     url: Text({ description: "`metadata.url` of the memory, or the path of the memory in this API" }),
   }),
 });
-const Sources = Type.Object({ sources: Type.Array(SearchResult) });
+const Sources = Type.Object({ sources: Type.Array(SearchResult), answer_state: AnswerState });
 const FinishReason = OneOf(["stop", "length", "content_filter"]);
 const CompletionUsage = Type.Object({
   prompt_tokens: Type.Integer(),

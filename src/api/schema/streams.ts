@@ -4,7 +4,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Text } from "../check.ts";
 import { ErrorAnswer } from "./errors.ts";
-import { Evidence, SearchResult, TokensUsed } from "./memories.ts";
+import { AnswerState, Evidence, SearchResult, TokensUsed } from "./memories.ts";
 import { ChatCompletionChunk, OpenAiErrorAnswer } from "./openai.ts";
 
 function NamedEvent<Data extends TSchema>(id: string, event: string, data: Data, description: string) {
@@ -21,8 +21,8 @@ const SourcesEvent = NamedEvent(
 const UsageEvent = NamedEvent(
   "UsageEvent",
   "usage",
-  Type.Object({ ...TokensUsed.properties, evidence: Type.Optional(Evidence) }),
-  "tokens of the language model, and the evidence of a query",
+  Type.Object({ ...TokensUsed.properties, answer_state: AnswerState, evidence: Type.Optional(Evidence) }),
+  "tokens of the language model, the state of the answer, and the evidence of a query",
 );
 const DoneEvent = NamedEvent("DoneEvent", "done", Type.Object({}, { maxProperties: 0 }), "the answer is complete");
 const ErrorEvent = NamedEvent("ErrorEvent", "error", ErrorAnswer, "a failure, instead of the remaining events");

@@ -1,10 +1,10 @@
 // The tools that read: search_memories, ask_memories, get_memory, list_memories.
 
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { ofMemory } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
-import { ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
+import { AnswerState, ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
 import type { JsonRecord } from "../../kit/record.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
@@ -61,6 +61,7 @@ export const askMemories: Tool = tool({
   input: Body({ ...asking, max_tokens: MaxTokens(SEARCH_TOKENS) }),
   output: Type.Object({
     answer: Text(),
+    answer_state: AnswerState,
     sources: Type.Array(
       Type.Object({ n: Type.Integer({ description: "[n] in the answer" }), ...PassageResult.properties }),
     ),
@@ -76,7 +77,8 @@ export const askMemories: Tool = tool({
     const fitting = firstFitting(sources, room - tokensOf(answer), tokensMax, false);
     const note = isCut ? `The answer is cut, because of max_tokens ${tokensMax}.` : cutNote(fitting, tokensMax);
     const { tokens_used } = result.usage as { readonly tokens_used: number };
-    return { answer, sources: [...fitting.items], tokens_used, ...(note !== null && { note }) };
+    const answer_state = result.answer_state as Static<typeof AnswerState>;
+    return { answer, answer_state, sources: [...fitting.items], tokens_used, ...(note !== null && { note }) };
   },
 });
 

@@ -475,6 +475,11 @@ ALTER TABLE memories ADD COLUMN occurred_at_given ${TEXT};
 ALTER TABLE users ADD COLUMN time_zone ${TEXT};
 `;
 
+// Whether an answer in a chat has what was asked for.
+const ANSWER_STATES = `
+ALTER TABLE messages ADD COLUMN answer_state ${TEXT} CHECK (answer_state IN ('answered', 'partial', 'not_found'));
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -486,4 +491,5 @@ export const MIGRATIONS: readonly string[] = [
   ERASED_DELIVERIES,
   RELATIONS,
   TIMES_AS_MEANT,
+  ANSWER_STATES,
 ];

@@ -1,5 +1,6 @@
 // Converts rows of chats, messages and their sources, and makes the title of a chat from its first message.
 
+import type { AnswerState } from "../../domain/answer-state.ts";
 import type { Chat, Message, MessageRole, MessageSource } from "../../domain/chat.ts";
 import type { ChatId, MemoryKey, MessageId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -22,7 +23,7 @@ export const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.u
 
 /** The columns of a MessageRow, for SELECT and RETURNING. */
 export const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
-  messages.created_at`;
+  messages.answer_state, messages.created_at`;
 
 /** A row of `chats`, with the id of its user. */
 export type ChatRow = {
@@ -42,6 +43,7 @@ export type MessageRow = {
   readonly role: string;
   readonly content: string;
   readonly is_interrupted: bigint;
+  readonly answer_state: string | null;
   readonly created_at: bigint;
 };
 
@@ -84,6 +86,7 @@ export function toMessage(row: MessageRow, sources: readonly SourceRow[]): Messa
       }),
     ),
     isInterrupted: row.is_interrupted === 1n,
+    answerState: row.answer_state as AnswerState | null,
     createdAt: Number(row.created_at),
   };
 }

@@ -86,6 +86,10 @@ export type ChatCompletion = {
     };
     mneme: {
         sources: Array<SearchResult>;
+        /**
+         * `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
+         */
+        answer_state?: 'answered' | 'partial' | 'not_found';
     };
 };
 
@@ -137,6 +141,10 @@ export type ChatCompletionChunk = {
     } | null;
     mneme?: {
         sources: Array<SearchResult>;
+        /**
+         * `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
+         */
+        answer_state?: 'answered' | 'partial' | 'not_found';
     };
 };
 
@@ -659,6 +667,10 @@ export type Message = {
     content: string;
     sources: Array<SearchResult>;
     /**
+     * as in answers to queries; null for the user's messages, interrupted and older ones
+     */
+    answer_state?: 'answered' | 'partial' | 'not_found' | null;
+    /**
      * ISO 8601, UTC
      */
     created_at: string;
@@ -839,6 +851,10 @@ export type ProjectWithKey = {
 
 export type QueryResult = {
     answer: string;
+    /**
+     * `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
+     */
+    answer_state?: 'answered' | 'partial' | 'not_found';
     /**
      * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
      */
@@ -1150,7 +1166,7 @@ export type Usage = {
 };
 
 /**
- * tokens of the language model, and the evidence of a query
+ * tokens of the language model, the state of the answer, and the evidence of a query
  */
 export type UsageEvent = {
     event: 'usage';
@@ -1159,6 +1175,10 @@ export type UsageEvent = {
          * by the language model; 0 if none was used
          */
         tokens_used: number;
+        /**
+         * `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
+         */
+        answer_state?: 'answered' | 'partial' | 'not_found';
         /**
          * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
          */

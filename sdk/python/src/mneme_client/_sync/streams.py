@@ -92,8 +92,8 @@ class AnswerStream(_AsyncReader):
                 whole["answer"] += event.data.content
             elif isinstance(event, (SourcesEvent, UsageEvent)):
                 whole[event.event] = event.to_dict()["data"]
-        if "evidence" in whole["usage"]:
-            whole["evidence"] = whole["usage"].pop("evidence")
+        for name in whole["usage"].keys() & {"answer_state", "evidence"}:
+            whole[name] = whole["usage"].pop(name)
         return QueryResult.from_dict(whole)
 
     def _event_of(self, name: str, data: str) -> AnswerEvent | None:

@@ -24,9 +24,11 @@ from .chat_completion_chunk_choices_item_delta_annotations_item_url_citation imp
 )
 from .chat_completion_chunk_choices_item_finish_reason_type_0 import ChatCompletionChunkChoicesItemFinishReasonType0
 from .chat_completion_chunk_mneme import ChatCompletionChunkMneme
+from .chat_completion_chunk_mneme_answer_state import ChatCompletionChunkMnemeAnswerState
 from .chat_completion_chunk_usage import ChatCompletionChunkUsage
 from .chat_completion_event import ChatCompletionEvent
 from .chat_completion_mneme import ChatCompletionMneme
+from .chat_completion_mneme_answer_state import ChatCompletionMnemeAnswerState
 from .chat_completion_usage import ChatCompletionUsage
 from .chat_history import ChatHistory
 from .chat_list import ChatList
@@ -84,6 +86,7 @@ from .memory_without_content_progress import MemoryWithoutContentProgress
 from .memory_without_content_source_type_0 import MemoryWithoutContentSourceType0
 from .memory_without_content_status import MemoryWithoutContentStatus
 from .message import Message
+from .message_answer_state_type_0 import MessageAnswerStateType0
 from .message_list import MessageList
 from .message_response import MessageResponse
 from .message_role import MessageRole
@@ -112,6 +115,7 @@ from .project_with_key_plan import ProjectWithKeyPlan
 from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
 from .project_with_key_superseding import ProjectWithKeySuperseding
 from .query_result import QueryResult
+from .query_result_answer_state import QueryResultAnswerState
 from .query_result_usage import QueryResultUsage
 from .relation import Relation
 from .relation_by import RelationBy
@@ -147,6 +151,7 @@ from .usage import Usage
 from .usage_documents import UsageDocuments
 from .usage_event import UsageEvent
 from .usage_event_data import UsageEventData
+from .usage_event_data_answer_state import UsageEventDataAnswerState
 from .usage_period import UsagePeriod
 from .usage_plan import UsagePlan
 from .usage_queries import UsageQueries
@@ -180,9 +185,11 @@ __all__ = (
     "ChatCompletionChunkChoicesItemDeltaAnnotationsItemUrlCitation",
     "ChatCompletionChunkChoicesItemFinishReasonType0",
     "ChatCompletionChunkMneme",
+    "ChatCompletionChunkMnemeAnswerState",
     "ChatCompletionChunkUsage",
     "ChatCompletionEvent",
     "ChatCompletionMneme",
+    "ChatCompletionMnemeAnswerState",
     "ChatCompletionUsage",
     "ChatHistory",
     "ChatList",
@@ -240,6 +247,7 @@ __all__ = (
     "MemoryWithoutContentSourceType0",
     "MemoryWithoutContentStatus",
     "Message",
+    "MessageAnswerStateType0",
     "MessageList",
     "MessageResponse",
     "MessageRole",
@@ -268,6 +276,7 @@ __all__ = (
     "ProjectWithKeySmartIngestion",
     "ProjectWithKeySuperseding",
     "QueryResult",
+    "QueryResultAnswerState",
     "QueryResultUsage",
     "Relation",
     "RelationBy",
@@ -303,6 +312,7 @@ __all__ = (
     "UsageDocuments",
     "UsageEvent",
     "UsageEventData",
+    "UsageEventDataAnswerState",
     "UsagePeriod",
     "UsagePlan",
     "UsageQueries",

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.chat_completion_mneme_answer_state import (
+    ChatCompletionMnemeAnswerState,
+    check_chat_completion_mneme_answer_state,
+)
+from ..types import UNSET, Unset
+
 if TYPE_CHECKING:
     from ..models.search_result import SearchResult
 
@@ -18,9 +24,12 @@ class ChatCompletionMneme:
     """
     Attributes:
         sources (list[SearchResult]):
+        answer_state (ChatCompletionMnemeAnswerState | Unset): `partial`: nothing stored answers a part of the question,
+            and the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
     """
 
     sources: list[SearchResult]
+    answer_state: ChatCompletionMnemeAnswerState | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -29,6 +38,10 @@ class ChatCompletionMneme:
             sources_item = sources_item_data.to_dict()
             sources.append(sources_item)
 
+        answer_state: str | Unset = UNSET
+        if not isinstance(self.answer_state, Unset):
+            answer_state = self.answer_state
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -36,6 +49,8 @@ class ChatCompletionMneme:
                 "sources": sources,
             }
         )
+        if answer_state is not UNSET:
+            field_dict["answer_state"] = answer_state
 
         return field_dict
 
@@ -51,8 +66,16 @@ class ChatCompletionMneme:
 
             sources.append(sources_item)
 
+        _answer_state = d.pop("answer_state", UNSET)
+        answer_state: ChatCompletionMnemeAnswerState | Unset
+        if isinstance(_answer_state, Unset):
+            answer_state = UNSET
+        else:
+            answer_state = check_chat_completion_mneme_answer_state(_answer_state)
+
         chat_completion_mneme = cls(
             sources=sources,
+            answer_state=answer_state,
         )
 
         chat_completion_mneme.additional_properties = d

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.message_answer_state_type_0 import MessageAnswerStateType0, check_message_answer_state_type_0
 from ..models.message_role import MessageRole, check_message_role
 from ..types import UNSET, Unset
 
@@ -26,6 +27,8 @@ class Message:
         content (str):
         sources (list[SearchResult]):
         created_at (datetime.datetime): ISO 8601, UTC
+        answer_state (MessageAnswerStateType0 | None | Unset): as in answers to queries; null for the user's messages,
+            interrupted and older ones
         interrupted (bool | Unset): the caller hung up before the answer was complete
     """
 
@@ -34,6 +37,7 @@ class Message:
     content: str
     sources: list[SearchResult]
     created_at: datetime.datetime
+    answer_state: MessageAnswerStateType0 | None | Unset = UNSET
     interrupted: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -51,6 +55,14 @@ class Message:
 
         created_at = self.created_at.isoformat()
 
+        answer_state: None | str | Unset
+        if isinstance(self.answer_state, Unset):
+            answer_state = UNSET
+        elif isinstance(self.answer_state, str):
+            answer_state = self.answer_state
+        else:
+            answer_state = self.answer_state
+
         interrupted = self.interrupted
 
         field_dict: dict[str, Any] = {}
@@ -64,6 +76,8 @@ class Message:
                 "created_at": created_at,
             }
         )
+        if answer_state is not UNSET:
+            field_dict["answer_state"] = answer_state
         if interrupted is not UNSET:
             field_dict["interrupted"] = interrupted
 
@@ -89,6 +103,23 @@ class Message:
 
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
+        def _parse_answer_state(data: object) -> MessageAnswerStateType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                answer_state_type_0 = check_message_answer_state_type_0(data)
+
+                return answer_state_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast("MessageAnswerStateType0 | None | Unset", data)
+
+        answer_state = _parse_answer_state(d.pop("answer_state", UNSET))
+
         interrupted = d.pop("interrupted", UNSET)
 
         message = cls(
@@ -97,6 +128,7 @@ class Message:
             content=content,
             sources=sources,
             created_at=created_at,
+            answer_state=answer_state,
             interrupted=interrupted,
         )
 

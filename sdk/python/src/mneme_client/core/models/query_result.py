@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.query_result_answer_state import QueryResultAnswerState, check_query_result_answer_state
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class QueryResult:
         answer (str):
         sources (list[SearchResult]):
         usage (QueryResultUsage):
+        answer_state (QueryResultAnswerState | Unset): `partial`: nothing stored answers a part of the question, and the
+            answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
         evidence (float | None | Unset): probability that one of the passages found answers the question; null if there
             are none. `min_evidence` is compared with it
     """
@@ -30,6 +33,7 @@ class QueryResult:
     answer: str
     sources: list[SearchResult]
     usage: QueryResultUsage
+    answer_state: QueryResultAnswerState | Unset = UNSET
     evidence: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -42,6 +46,10 @@ class QueryResult:
             sources.append(sources_item)
 
         usage = self.usage.to_dict()
+
+        answer_state: str | Unset = UNSET
+        if not isinstance(self.answer_state, Unset):
+            answer_state = self.answer_state
 
         evidence: float | None | Unset
         if isinstance(self.evidence, Unset):
@@ -58,6 +66,8 @@ class QueryResult:
                 "usage": usage,
             }
         )
+        if answer_state is not UNSET:
+            field_dict["answer_state"] = answer_state
         if evidence is not UNSET:
             field_dict["evidence"] = evidence
 
@@ -80,6 +90,13 @@ class QueryResult:
 
         usage = QueryResultUsage.from_dict(d.pop("usage"))
 
+        _answer_state = d.pop("answer_state", UNSET)
+        answer_state: QueryResultAnswerState | Unset
+        if isinstance(_answer_state, Unset):
+            answer_state = UNSET
+        else:
+            answer_state = check_query_result_answer_state(_answer_state)
+
         def _parse_evidence(data: object) -> float | None | Unset:
             if data is None:
                 return data
@@ -93,6 +110,7 @@ class QueryResult:
             answer=answer,
             sources=sources,
             usage=usage,
+            answer_state=answer_state,
             evidence=evidence,
         )
 

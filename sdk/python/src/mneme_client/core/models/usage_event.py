@@ -15,7 +15,7 @@ T = TypeVar("T", bound="UsageEvent")
 
 @_attrs_define
 class UsageEvent:
-    """tokens of the language model, and the evidence of a query
+    """tokens of the language model, the state of the answer, and the evidence of a query
 
     Attributes:
         event (Literal['usage']):

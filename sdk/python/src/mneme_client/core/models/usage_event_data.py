@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.usage_event_data_answer_state import UsageEventDataAnswerState, check_usage_event_data_answer_state
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="UsageEventData")
@@ -16,16 +17,23 @@ class UsageEventData:
     """
     Attributes:
         tokens_used (int): by the language model; 0 if none was used
+        answer_state (UsageEventDataAnswerState | Unset): `partial`: nothing stored answers a part of the question, and
+            the answer says which; `not_found`: nothing stored answers it, and `sources` has only what the answer cites
         evidence (float | None | Unset): probability that one of the passages found answers the question; null if there
             are none. `min_evidence` is compared with it
     """
 
     tokens_used: int
+    answer_state: UsageEventDataAnswerState | Unset = UNSET
     evidence: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         tokens_used = self.tokens_used
+
+        answer_state: str | Unset = UNSET
+        if not isinstance(self.answer_state, Unset):
+            answer_state = self.answer_state
 
         evidence: float | None | Unset
         if isinstance(self.evidence, Unset):
@@ -40,6 +48,8 @@ class UsageEventData:
                 "tokens_used": tokens_used,
             }
         )
+        if answer_state is not UNSET:
+            field_dict["answer_state"] = answer_state
         if evidence is not UNSET:
             field_dict["evidence"] = evidence
 
@@ -49,6 +59,13 @@ class UsageEventData:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
         tokens_used = d.pop("tokens_used")
+
+        _answer_state = d.pop("answer_state", UNSET)
+        answer_state: UsageEventDataAnswerState | Unset
+        if isinstance(_answer_state, Unset):
+            answer_state = UNSET
+        else:
+            answer_state = check_usage_event_data_answer_state(_answer_state)
 
         def _parse_evidence(data: object) -> float | None | Unset:
             if data is None:
@@ -61,6 +78,7 @@ class UsageEventData:
 
         usage_event_data = cls(
             tokens_used=tokens_used,
+            answer_state=answer_state,
             evidence=evidence,
         )
 

@@ -1,0 +1,9 @@
+// Whether an answer has what was asked for.
+
+/**
+ * `answered`; `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing
+ * stored answers it. Evidence and citations decide, not the words of a language model.
+ */
+export const ANSWER_STATES = ["answered", "partial", "not_found"] as const;
+/** State of an answer. */
+export type AnswerState = (typeof ANSWER_STATES)[number];
