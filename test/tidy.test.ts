@@ -65,7 +65,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "tokenizers",
     "metrics.ts",
   ],
-  mcp: ["api", "account"],
+  mcp: ["api", "account", "services"],
   compat: ["api"],
   api: ["services", "answer", "account", "ports", "metrics.ts"],
   // the console's browser code imports types from api/schema; no server code imports the browser code

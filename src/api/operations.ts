@@ -7,6 +7,7 @@ import type { DeletionService } from "../services/deletions.ts";
 import type { EmbeddingService } from "../services/embeddings.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
+import type { ProfileService } from "../services/profile.ts";
 import type { ProjectModelService } from "../services/project-models.ts";
 import type { ProjectService } from "../services/projects.ts";
 import type { SearchService } from "../services/search.ts";
@@ -22,6 +23,7 @@ import { type UploadDependencies, uploadOperation } from "./memory-upload.ts";
 import { type UrlDependencies, urlOperations } from "./memory-url.ts";
 import { openAiOperations } from "./openai/operations.ts";
 import type { Operation } from "./operation.ts";
+import { profileOperation } from "./profile.ts";
 import { projectOperations } from "./projects.ts";
 import { relationOperations } from "./relations.ts";
 import { searchOperations } from "./search.ts";
@@ -37,6 +39,7 @@ export interface OperationDependencies extends UploadDependencies, UrlDependenci
   readonly chats: ChatService;
   readonly embeddings: EmbeddingService;
   readonly users: UserService;
+  readonly profiles: ProfileService;
   readonly keys: KeyService;
   readonly projects: ProjectService;
   readonly projectModels: ProjectModelService;
@@ -56,6 +59,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     ...chatOperations(uses.chats),
     ...openAiOperations(uses),
     ...userOperations(uses.users),
+    profileOperation(uses.profiles),
     ...keyOperations(uses.keys, uses.clock),
     ...projectOperations(uses.projects),
     ...embedderOperations(uses.projectModels),

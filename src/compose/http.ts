@@ -16,6 +16,7 @@ import { createHostRules } from "../mcp/hosts.ts";
 import { toolsOf } from "../mcp/tools.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Coordination } from "../ports/coordination.ts";
+import type { ProfileService } from "../services/profile.ts";
 import { settling } from "../services/settling.ts";
 import type { LocalCaller } from "./local-caller.ts";
 import type { Models } from "./models.ts";
@@ -40,15 +41,16 @@ export function createHandle(
     readonly models: Models;
     readonly metrics: Metrics;
     readonly operations: readonly Operation[];
+    readonly profiles: ProfileService;
     readonly local: LocalCaller;
     readonly isStopping: () => boolean;
   },
 ): App {
-  const { storage, coordination, models, metrics, operations, local, isStopping } = uses;
+  const { storage, coordination, models, metrics, operations, profiles, local, isStopping } = uses;
   const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
   const settled = settling(stores.memories, clock);
-  const mcp = { tools: toolsOf(config.mcpConnector), settled, log };
+  const mcp = { tools: toolsOf(config.mcpConnector), settled, profiles, log };
   const endpoints = [
     createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
     ...mem0Endpoints({ settled, clock }),

@@ -28,7 +28,7 @@ import { createSearchQueue } from "./search-queue.ts";
 import { repair, type Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { startUpkeep } from "./upkeep.ts";
-import { createOperations, createProjects, startDeletions } from "./use-cases.ts";
+import { createOperations, createProfiles, createProjects, startDeletions } from "./use-cases.ts";
 
 /** A running server, without its socket. */
 export interface Service {
@@ -115,6 +115,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   const projects = createProjects(surroundings, { storage, index, models, guard });
   await startUpkeep(surroundings, { storage, tasks, deletions, projects }, closers);
   const queue = createSearchQueue(config, { laneStatus: models.laneStatus, clock, metrics }, closers);
+  const profiles = createProfiles(surroundings, { storage, index, models });
   const operations = createOperations(surroundings, {
     storage,
     coordination,
@@ -123,6 +124,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     model,
     guard,
     projects,
+    profiles,
     ...{ deletions, worker: work.worker, queue },
     wakeChanges: () => work.changer.wake(),
     wakeDispatcher,
@@ -138,7 +140,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   });
   let isStopping = false;
   const handle = createHandle(surroundings, {
-    ...{ storage, coordination, models, metrics, operations, local },
+    ...{ storage, coordination, models, metrics, operations, profiles, local },
     isStopping: () => isStopping,
   });
   const indexes = new IndexUpkeep({

@@ -22,6 +22,7 @@ import { GraphService } from "../services/graph.ts";
 import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
+import { ProfileService } from "../services/profile.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
 import { RelationService } from "../services/relations.ts";
@@ -73,6 +74,15 @@ export function createProjects(
   });
 }
 
+/** Creates the service of profiles. */
+export function createProfiles(
+  { clock }: Surroundings,
+  { storage, index, models }: { readonly storage: Storage; readonly index: ChunkIndex; readonly models: Models },
+): ProfileService {
+  const { memories, users, accounts } = storage.stores;
+  return new ProfileService({ index, memories, users, accounts, embedders: models.embedders, clock });
+}
+
 /** Creates all operations of the API, with the services behind them. */
 export function createOperations(
   { config, log, clock }: Surroundings,
@@ -84,6 +94,7 @@ export function createOperations(
     readonly model: LanguageModel;
     readonly guard: AddressGuard;
     readonly projects: ProjectService;
+    readonly profiles: ProfileService;
     readonly deletions: DeletionService;
     readonly worker: IngestWorker;
     readonly wakeChanges: () => void;
@@ -126,6 +137,7 @@ export function createOperations(
     embeddings: new EmbeddingService(embedders, queue),
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
     users: new UserService({ users, index, wakeIngest }),
+    profiles: uses.profiles,
     keys: new KeyService(accounts),
     projects: uses.projects,
     projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),

@@ -62,6 +62,10 @@ export const LIMITS = {
   timeCharacters: 40,
   /** Maximum length of the name of a time zone. */
   timeZoneCharacters: 64,
+  /** Bounds of the text of a user's profile, in estimated tokens. */
+  profileTokensMin: 100,
+  profileTokens: 8_000,
+  profileTokensDefault: 2_000,
   /** Maximum size of an event's `data` as compact UTF-8 JSON. */
   eventDataBytes: 10 * KiB,
   eventTypeCharacters: 128,

@@ -7,6 +7,7 @@ import { errorView, faultOf } from "../api/errors.ts";
 import type { ProtocolCall, Settled } from "../api/protocol-endpoint.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
+import type { ProfileService } from "../services/profile.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
 import { reportProgress } from "./progress.ts";
@@ -17,6 +18,7 @@ import { visibleTo } from "./tools.ts";
 export interface McpDependencies {
   readonly tools: readonly MnemeTool[];
   readonly settled: Settled;
+  readonly profiles: Pick<ProfileService, "of">;
   readonly log: Log;
   /** Milliseconds between two messages about the progress of a call. */
   readonly progressMs?: number | undefined;
@@ -33,7 +35,7 @@ export interface Caller {
 
 /** Creates the MCP server of one caller. */
 export function createMcpServer(parts: McpDependencies, { principal, operations, requestId, origin }: Caller): Server {
-  const { tools, settled, log, progressMs } = parts;
+  const { tools, settled, profiles, log, progressMs } = parts;
   const server = new Server(INTRODUCTION, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", () => ({ tools: visibleTo(tools, principal).map(listed) }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -52,6 +54,7 @@ export function createMcpServer(parts: McpDependencies, { principal, operations,
       const result = await called.run(args, {
         operations: operations(signal),
         settled: (id, timeoutMs) => settled(principal, id, timeoutMs, signal),
+        profile: (requested) => profiles.of(principal, requested),
         origin,
       });
       return { structuredContent: { ...result }, content: [{ type: "text", text: JSON.stringify(result) }] };

@@ -7,6 +7,7 @@ import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { KeyScope } from "../domain/scope.ts";
 import type { JsonRecord } from "../kit/record.ts";
+import type { Profile, RequestedProfile } from "../services/profile.ts";
 
 /** What a tool may do, for clients that ask a person before a call. */
 export interface Annotations {
@@ -20,6 +21,8 @@ export interface ToolCall {
   readonly operations: Operations;
   /** Waits until a memory is no longer processing; null if the caller may not see it. */
   readonly settled: (id: MemoryId, timeoutMs: number) => Promise<Memory | null>;
+  /** A profile of the memories that the caller may see. */
+  readonly profile: (requested: RequestedProfile) => Promise<Profile>;
   /** Base address under which the caller reaches the server, such as `http://127.0.0.1:8383`. */
   readonly origin: string;
 }

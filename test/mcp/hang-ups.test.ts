@@ -11,6 +11,8 @@ import { CLIENTS, connectHttp, listen } from "../support/mcp.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
+const NO_PROFILES = { of: () => Promise.reject(new Error("there are no profiles")) };
+
 describe("a client that vanishes", () => {
   let mneme: TestService;
   let llm: LlmStub;
@@ -94,7 +96,13 @@ test.each(["the server", "the process that it started"])(
     const server =
       whom === "the server"
         ? createMcpServer(
-            { tools: toolsOf(false), settled: async () => null, log: createLog("error"), progressMs: 1 },
+            {
+              tools: toolsOf(false),
+              settled: async () => null,
+              profiles: NO_PROFILES,
+              log: createLog("error"),
+              progressMs: 1,
+            },
             {
               principal: { projectId: "prj_x" as never, keyId: "key_x" as never, userId: null, scopes: ["*"] },
               operations: () => ({ call }),
@@ -123,7 +131,7 @@ test.each(["the server", "the process that it started"])(
 
 test("a bug in a tool is logged and answered without its details", async () => {
   const server = createMcpServer(
-    { tools: toolsOf(false), settled: async () => null, log: createLog("silent") },
+    { tools: toolsOf(false), settled: async () => null, profiles: NO_PROFILES, log: createLog("silent") },
     {
       principal: { projectId: "prj_x" as never, keyId: "key_x" as never, userId: null, scopes: ["*"] },
       operations: () => ({ call: () => Promise.reject(new Error("/a/path and a secret")) }),

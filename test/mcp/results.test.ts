@@ -182,7 +182,25 @@ describe("get_profile", () => {
       topics: [],
       has_more: false,
       note: "Nothing is stored yet.",
+      ...{ facts: [], preferences: [], people: [], events: [], text: "", tokens: 0, omitted: 0 },
+      generated_at: expect.stringMatching(/^\d{4}-/),
     });
+  });
+
+  test("has the facts, preferences, people and events of the profile, also without a user", async () => {
+    const userId = "known";
+    for (const content of ["I live in Bergen.", "I prefer tea.", "My sister Greta works at the harbour."]) {
+      await mneme.store({ content, userId });
+    }
+    const shown = { facts: [{ text: "I live in Bergen." }], preferences: [{ text: "I prefer tea." }] };
+    const profile = await peer.done("get_profile", { userId, time_zone: "Asia/Tokyo" });
+    expect(profile).toMatchObject({ ...shown, people: [{ name: "Greta" }], events: [] });
+    expect(profile.text).toContain("## People\n\n- My sister Greta works at the harbour.");
+    const all = await peer.done("get_profile", { max_tokens: 50_000 });
+    expect(all.preferences).toMatchObject([...profile.preferences, ...all.preferences.slice(1)]);
+    const refused = await peer.call("get_profile", { userId, time_zone: "Mars/Base" });
+    expect(refused.text).toContain("'time_zone'");
+    expect(await peer.done("get_profile", { userId, max_tokens: 599 })).not.toHaveProperty("facts");
   });
 });
 

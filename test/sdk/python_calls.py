@@ -180,6 +180,7 @@ def check(make):  # noqa: PLR0915
     assert mneme.users.get("ada").metadata["plan"] == "a"
     assert mneme.users.add_event("ada", "page_view", {"path": "/"}).type_ == "page_view"
     assert len(mneme.users.events("ada", type="page_view").take(5)) == 1
+    assert mneme.users.profile("ada", max_tokens=500, agent_id="nobody").facts == []
     mneme.users.upsert("c/d é")
     assert mneme.users.get("c/d é").id == "c/d é"
     assert len(mneme.users.list().take(9)) == 2

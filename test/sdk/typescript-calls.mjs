@@ -120,6 +120,7 @@ assert.equal((await mneme.users.upsert("ada", { name: null })).name, null);
 assert.deepEqual((await mneme.users.get("ada")).metadata, user.metadata);
 assert.equal((await mneme.users.addEvent("ada", "page_view", { path: "/" })).type, "page_view");
 assert.equal((await mneme.users.events("ada", { type: "page_view" }).take(5)).length, 1);
+assert.deepEqual((await mneme.users.profile("ada", { max_tokens: 500 })).events, []);
 assert.ok((await mneme.users.list().take(5)).length >= 1);
 await mneme.users.upsert("c/d é");
 assert.equal((await mneme.users.get("c/d é")).id, "c/d é");

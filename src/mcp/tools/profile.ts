@@ -1,11 +1,14 @@
-// The tool get_profile: what is known of a user, without a language model. Takes the newest memories, and those that
-// share most entities with them, which are often old: what a person keeps coming back to. Superseded ones are left out.
+// The tool get_profile: what is known of a user, without a language model. Gives the profile of the API, the newest
+// memories, and those that share most entities with them, which are often old: what a person keeps coming back to.
+// Superseded ones are left out.
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { type Operations, ofMemory } from "../../api/operation-calls.ts";
+import { profileView, requestedProfile } from "../../api/profile.ts";
 import { scopeFields } from "../../api/schema/attributes.ts";
-import { Body, described, OneOf } from "../../api/schema/fields.ts";
+import { Body, described, OneOf, Optional } from "../../api/schema/fields.ts";
+import { ProfileQuery, profileFields } from "../../api/schema/profile.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type MemoryScope, scopeOf } from "../../domain/memory-attributes.ts";
 import type { JsonRecord } from "../../kit/record.ts";
@@ -24,6 +27,12 @@ const NEIGHBOURS_MAX = 60;
 const LINKED_MAX = 10;
 /** Number of entities that are named. */
 const TOPICS_MAX = 20;
+/** Below this `max_tokens`, the memories leave no room for the profile. */
+const WITH_PROFILE_TOKENS_MIN = 600;
+/** Share of `max_tokens` that the profile may take, with the names of its fields. */
+const PROFILE_SHARE = 0.4;
+/** Number of tokens of a profile without entries. */
+const EMPTY_PROFILE_TOKENS = 65;
 /** Share of `max_tokens` that the newest memories get before the linked ones. */
 const NEWEST_SHARE = 0.5;
 /** Share of `max_tokens` that names may take. */
@@ -38,13 +47,14 @@ export const getProfile: Tool = tool({
   name: "get_profile",
   title: "What is known of a user",
   description:
-    "Gives an overview of what is stored about a user, within max_tokens: the newest memories, those that are linked with most of them, and the names that occur most. Use it at the beginning of a conversation.",
+    "Gives an overview of what is stored about a user, within max_tokens: facts that hold now, preferences, people and events, the newest memories, those that are linked with most of them, and the names that occur most. Use it at the beginning of a conversation.",
   scope: "memories:read",
   annotations: READS,
   input: Body({
     ...scopeFields,
     userId: described(scopeFields.userId, "The user; leave out for all memories that the key may read"),
     max_tokens: MaxTokens(PROFILE_TOKENS),
+    time_zone: Optional(ProfileQuery.properties.time_zone),
   }),
   output: Type.Object({
     userId: Type.Optional(Text()),
@@ -52,8 +62,10 @@ export const getProfile: Tool = tool({
     topics: Type.Array(Text(), { description: "Names that occur in most of the newest memories" }),
     has_more: Type.Boolean({ description: "Whether there are more memories than those that were looked at" }),
     note: Type.Optional(Text({ description: "What is left out or cut" })),
+    // absent below WITH_PROFILE_TOKENS_MIN
+    ...Type.Partial(Type.Object(profileFields)).properties,
   }),
-  run: async ({ max_tokens, ...named }, { operations }) => {
+  run: async ({ max_tokens, time_zone, ...named }, { operations, profile: profileOf }) => {
     const scope = scopeOf(named);
     const tokensMax = max_tokens ?? PROFILE_TOKENS;
     const page = await operations.call("listMemories", {
@@ -66,7 +78,11 @@ export const getProfile: Tool = tool({
     const topics = fittingNames(names, tokensMax * TOPICS_SHARE);
     const newestItems = newest.map((memory) => ({ ...memory, chosen: "newest" as const }));
     const linkedItems = linked.map((memory) => ({ ...memory, chosen: "linked" as const }));
-    const room = tokensMax - ENVELOPE_TOKENS - tokensOf(topics);
+    const max = Math.floor(tokensMax * PROFILE_SHARE) - EMPTY_PROFILE_TOKENS;
+    const requested = requestedProfile({ ...named, time_zone, max_tokens: max });
+    const hasRoom = tokensMax >= WITH_PROFILE_TOKENS_MIN;
+    const profile = hasRoom ? profileView(await profileOf({ ...requested, besides: tokensOf })) : {};
+    const room = tokensMax - ENVELOPE_TOKENS - tokensOf(topics) - tokensOf(profile);
     const first = firstFitting(newestItems, Math.floor(room * NEWEST_SHARE), tokensMax);
     const second = firstFitting(linkedItems, room - first.tokens, tokensMax, false);
     // what the linked ones left is for more of the newest
@@ -79,6 +95,7 @@ export const getProfile: Tool = tool({
       memories: [...more.items, ...second.items],
       topics,
       has_more: page.has_more === true,
+      ...profile,
       ...(note !== null && { note }),
       ...(newest.length === 0 && { note: "Nothing is stored yet." }),
     };

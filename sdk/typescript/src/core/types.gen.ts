@@ -738,6 +738,89 @@ export type OpenAiError = {
     };
 };
 
+export type Profile = {
+    userId: string;
+    /**
+     * ISO 8601, UTC
+     */
+    generated_at: string;
+    /**
+     * What holds now; newest first, as in the other lists
+     */
+    facts: Array<ProfileEntry>;
+    /**
+     * What the user likes, and instructions that hold for long
+     */
+    preferences: Array<ProfileEntry>;
+    /**
+     * What is said of persons
+     */
+    people: Array<ProfilePerson>;
+    /**
+     * What happened, or will happen, at a named time
+     */
+    events: Array<ProfileEntry>;
+    /**
+     * The same as Markdown, for a prompt
+     */
+    text: string;
+    /**
+     * Estimated number of tokens of `text`
+     */
+    tokens: number;
+    /**
+     * Number of entries that were found and are left out
+     */
+    omitted: number;
+};
+
+export type ProfileEntry = {
+    /**
+     * The content of the memory from `start` to `end`
+     */
+    text: string;
+    /**
+     * mem_…
+     */
+    memory_id: string;
+    /**
+     * In Unicode code points
+     */
+    start: number;
+    /**
+     * In Unicode code points, exclusive
+     */
+    end: number;
+    /**
+     * ISO 8601, UTC
+     */
+    occurred_at: string | null;
+};
+
+export type ProfilePerson = {
+    name: string;
+    /**
+     * The content of the memory from `start` to `end`
+     */
+    text: string;
+    /**
+     * mem_…
+     */
+    memory_id: string;
+    /**
+     * In Unicode code points
+     */
+    start: number;
+    /**
+     * In Unicode code points, exclusive
+     */
+    end: number;
+    /**
+     * ISO 8601, UTC
+     */
+    occurred_at: string | null;
+};
+
 export type Project = {
     /**
      * prj_…
@@ -4576,6 +4659,85 @@ export type CreateEventResponses = {
 };
 
 export type CreateEventResponse = CreateEventResponses[keyof CreateEventResponses];
+
+export type GetProfileData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Your application's id of the user.
+         */
+        userId: string;
+    };
+    query?: {
+        /**
+         * Greatest size of `text`, in estimated tokens; the lists have the same entries
+         */
+        max_tokens?: number;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
+        /**
+         * IANA name, such as `Europe/Zurich`: the zone in which `text` names days; default: the zone of the user, else that of the project, else UTC
+         */
+        time_zone?: string;
+    };
+    url: '/users/{userId}/profile';
+};
+
+export type GetProfileErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `user_not_found`: There is no such user for this key.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetProfileError = GetProfileErrors[keyof GetProfileErrors];
+
+export type GetProfileResponses = {
+    /**
+     * Success.
+     */
+    200: Profile;
+};
+
+export type GetProfileResponse = GetProfileResponses[keyof GetProfileResponses];
 
 export type ListKeysData = {
     body?: never;

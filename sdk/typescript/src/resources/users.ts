@@ -4,9 +4,12 @@ import {
   createEvent,
   deleteUser,
   type Event,
+  type GetProfileData,
+  getProfile,
   getUser,
   listEvents,
   listUsers,
+  type Profile,
   type UpsertUserData,
   type User,
   upsertUser,
@@ -43,6 +46,11 @@ export class Users {
   /** Reads a user. */
   get(id: string, options?: CallOptions): Promise<User> {
     return this.#transport.call((core) => getUser({ ...core, path: { userId: id } }), "always", options);
+  }
+
+  /** Reads what is known of a user: facts that hold now, preferences, people and events. */
+  profile(id: string, query: GetProfileData["query"] = {}, options?: CallOptions): Promise<Profile> {
+    return this.#transport.call((core) => getProfile({ ...core, path: { userId: id }, query }), "always", options);
   }
 
   /** Deletes a user; with `cascade` also the user's memories, chats and events. */

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._shared import Json, body_of
-from ..core.api.users import create_event, delete_user, get_user, list_events, list_users, upsert_user
+from ..core.api.users import create_event, delete_user, get_profile, get_user, list_events, list_users, upsert_user
 from ..core.models.event import Event
 from ..core.models.event_list import EventList
+from ..core.models.profile import Profile
 from ..core.models.user import User
 from ..core.models.user_list import UserList
 from ..core.types import UNSET, Unset
@@ -52,6 +53,22 @@ class AsyncUsers:
     async def get(self, id: str, **options: Unpack[CallOptions]) -> User:  # noqa: A002 name of the API
         """Read a user."""
         return await self._transport.call(get_user.request(id), User.from_dict, options)
+
+    async def profile(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        max_tokens: int | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
+        time_zone: str | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> Profile:
+        """Read what is known of a user: facts that hold now, preferences, people and events."""
+        request = get_profile.request(
+            id, max_tokens=max_tokens, agent_id=agent_id, session_id=session_id, time_zone=time_zone
+        )
+        return await self._transport.call(request, Profile.from_dict, options)
 
     async def delete(self, id: str, *, cascade: bool = False, **options: Unpack[CallOptions]) -> None:  # noqa: A002
         """Delete a user; with `cascade` also the user's memories, chats and events."""

@@ -98,6 +98,9 @@ from .open_ai_error import OpenAiError
 from .open_ai_error_error import OpenAiErrorError
 from .open_ai_error_error_code import OpenAiErrorErrorCode
 from .open_ai_error_error_type import OpenAiErrorErrorType
+from .profile import Profile
+from .profile_entry import ProfileEntry
+from .profile_person import ProfilePerson
 from .project import Project
 from .project_default_mode import ProjectDefaultMode
 from .project_embedder import ProjectEmbedder
@@ -259,6 +262,9 @@ __all__ = (
     "OpenAiErrorError",
     "OpenAiErrorErrorCode",
     "OpenAiErrorErrorType",
+    "Profile",
+    "ProfileEntry",
+    "ProfilePerson",
     "Project",
     "ProjectDefaultMode",
     "ProjectEmbedder",
