@@ -8,6 +8,7 @@ import { isoTime } from "../kit/clock.ts";
 import type { LlmMessage } from "../ports/language-model.ts";
 import { packContext } from "./context.ts";
 import { beginningOf, endOf } from "./excerpt.ts";
+import type { Gap } from "./gaps.ts";
 import { historyWithin, type Turn } from "./history.ts";
 import { element, neutralise } from "./prompt-markup.ts";
 
@@ -45,6 +46,8 @@ export interface PromptInput {
   /** Passages, best first. Pass more than `maxSources`, because duplicates are left out. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
+  /** What the question names and no passage is about; null or absent if there is nothing. */
+  readonly gap?: Gap | null;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
   /** Time at which the question is asked, Unix milliseconds. */
@@ -75,11 +78,12 @@ export function answerPrompt(input: PromptInput): Prompt {
   const tokensMax = promptTokensMax(input.contextTokens, input.outputTokensMax);
   const instructions = checkedInstructions(input);
   const rules = rulesOf(input.nowMs);
-  const room = tokensMax - estimatedTokens(rules) - estimatedTokens(userMessage("", ""));
+  const note = input.gap == null ? "" : gapNote(input.gap);
+  const room = tokensMax - estimatedTokens(rules) - estimatedTokens(userMessage("", "", note));
   const question = shortenedQuestion(neutralise(input.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
   const system = instructions === "" ? rules : `${rules}\n\n${instructionsPart(instructions)}`;
 
-  let left = tokensMax - estimatedTokens(system) - estimatedTokens(userMessage("", question));
+  let left = tokensMax - estimatedTokens(system) - estimatedTokens(userMessage("", question, note));
   const history = historyWithin(input.history, Math.floor(left * HISTORY_SHARE_MAX));
   left -= history.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
   const { query = input.question, maxSources: sourcesMax } = input;
@@ -87,7 +91,7 @@ export function answerPrompt(input: PromptInput): Prompt {
   const messages: readonly LlmMessage[] = [
     { role: "system", content: system },
     ...history,
-    { role: "user", content: userMessage(context.text, question) },
+    { role: "user", content: userMessage(context.text, question, note) },
   ];
   const tokens = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
   return { messages, sources: context.sources, tokens };
@@ -108,7 +112,7 @@ export function checkedInstructions(
   input: Pick<PromptInput, "instructions" | "nowMs" | "contextTokens" | "outputTokensMax">,
 ): string {
   const instructions = input.instructions === null ? "" : neutralise(input.instructions).trim();
-  const fixed = estimatedTokens(rulesOf(input.nowMs)) + estimatedTokens(userMessage("", ""));
+  const fixed = estimatedTokens(rulesOf(input.nowMs)) + estimatedTokens(userMessage("", "", ""));
   const room = promptTokensMax(input.contextTokens, input.outputTokensMax) - fixed;
   const tokensMax = Math.floor(room * INSTRUCTIONS_SHARE_MAX);
   const tokens = estimatedTokens(instructions);
@@ -159,10 +163,21 @@ function instructionsPart(instructions: string): string {
   ].join("\n");
 }
 
-function userMessage(sources: string, question: string): string {
+function gapNote({ missing, neighbours }: Gap): string {
+  const names = (texts: readonly string[]) => texts.map((text) => `"${neutralise(text)}"`).join(", ");
+  const others = [...new Set(neighbours.map(({ text }) => text))];
+  return [
+    `No source seems to be about ${names(missing)}.`,
+    ...(others.length > 0 ? [`What the sources say of ${names(others)} is not about it.`] : []),
+    "If that is so, say that it is not there instead of answering with something else.",
+  ].join(" ");
+}
+
+function userMessage(sources: string, question: string, note: string): string {
   return [
     sources,
     element("question", question),
+    ...(note === "" ? [] : [note]),
     "Answer the question from the sources, in its own language, with the citations.",
   ].join("\n\n");
 }

@@ -41,7 +41,8 @@ export interface ChatStore {
   /**
    * The last `count` messages that may be given to the language model for the next answer, oldest first. All messages
    * of the user may be used. An answer may be used if all its sources, and those of all earlier answers, are still
-   * live. Answers after one with a lost source are left out, because they may repeat what it said.
+   * live. Answers after one with a lost source are left out, because they may repeat what it said; so are answers that
+   * found nothing.
    */
   turns(projectId: ProjectId, id: ChatId, count: number): Promise<readonly Pick<Message, "role" | "content">[]>;
   /**

@@ -4,7 +4,7 @@
 import { indexedText } from "../domain/chunk.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { EvidenceCurve } from "../domain/retrieval-tuning.ts";
-import { lackingSpecifics, type Specifics, specificsOf, tellsOfAnother } from "./specifics.ts";
+import { lackingSpecifics, type Specifics, specificsOf } from "./specifics.ts";
 
 /** Number of best passages that may answer. */
 const PASSAGES = 5;
@@ -42,21 +42,6 @@ export function evidenceSigns(specifics: Specifics, results: readonly RankedPass
     const lacking = lackingSpecifics(specifics, wholeText({ text, memory, place }));
     return { score, lackingCodes: lacking.codes, lackingNames: lacking.names };
   });
-}
-
-/**
- * The passages without those about a neighbour of what the question names, such as cabin 3 for cabin 4, if any others
- * are left.
- * @param language of the question, BCP 47; `und` if unsure
- */
-export function withoutNeighbours(
-  question: string,
-  language: string,
-  passages: readonly RankedPassage[],
-): readonly RankedPassage[] {
-  const specifics = specificsOf(question, language);
-  const own = passages.filter((passage) => !tellsOfAnother(specifics, wholeText(passage)));
-  return own.length > 0 ? own : passages;
 }
 
 /** A passage with its title and headings, which may hold the specifics of a question, too. */

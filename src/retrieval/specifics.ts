@@ -19,13 +19,25 @@ export interface LackingSpecifics {
 }
 
 /** A number, or a word with digits, such as 9, E-119 or 2021-0188. */
-interface Code {
+export interface Code {
   /** Finds it in a folded text, whatever separates its parts. */
   readonly pattern: RegExp;
   /** Its value if it is a whole number: a passage may have a range with it. */
   readonly value: number | null;
-  /** Finds another code in its place: behind the same word, or before the same word or unit; null if it has none. */
-  readonly other: RegExp | null;
+}
+
+/** A code and its place in a text. */
+export interface CodeInText {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  readonly code: Code;
+}
+
+/** A name and its folded words. */
+export interface NameInText {
+  readonly text: string;
+  readonly words: readonly string[];
 }
 
 /** Letters of scripts with cases: others are written beside a number without belonging to it. */
@@ -46,6 +58,14 @@ const NEAR_UNITS = 40;
 const COUNTED = /^[ \u00a0]\p{L}[\p{L}\p{M}]{3,}/u;
 /** Words of Japanese, Chinese and Korean behind a number of things. */
 const COUNTER = /^ ?(?:つ|個|点|件|種|项|項|个|種類|条|가지|개)/u;
+/** What a number tells apart: "8 numaralı oda", "41 Larch Street". */
+const NUMBERED = /^ (?:numaralı|nolu|no['’]lu|sayılı)(?!\p{L})|^ \p{Lu}\p{Ll}+ \p{Lu}\p{Ll}/u;
+/** Units of measure that are as long as words. */
+const MEASURED = new RegExp(
+  `^[ \u00a0](?:lit(?:re|er)s?|liter|litri|litros|litres|gramm?e?s?|gramos|grammi|watts?|vatios|volts?|zoll|inch(?:es)?|pouces|` +
+    "pulgadas|pollici|grad|degrees?|degrés|grados|gradi|amps?|ampere|meters?|metres?|mètres|metros|metri|meter)(?!\\p{L})",
+  "iu",
+);
 /** Words before a number of things that are no stop words. */
 const COUNT_LEADS: ReadonlySet<string> = new Set(
   (
@@ -99,12 +119,31 @@ const ENDING_UNITS_MAX = { short: 2, long: 3 };
 
 /** The specifics of a question. @param language of the question, BCP 47; `und` if unsure */
 export function specificsOf(question: string, language: string): Specifics {
-  const text = plainDigits(question).replace(TIME, " ");
-  const codes = [...text.matchAll(CODE)].filter(({ 0: code, index }) => !isCount(text, code, index, language));
-  return {
-    codes: codes.map(({ 0: code, index }) => codeOf(code, otherOf(text, code, index, language))),
-    names: namesOf(question.replace(CODE, "0"), language),
-  };
+  const names = [
+    ...addressedIn(question).map((name) => [foldLetters(name)]),
+    ...fullNamesIn(question, language).map(({ words }) => words),
+  ];
+  return { codes: codesIn(question, language).codes.map(({ code }) => code), names };
+}
+
+/** The codes of a question, with their places in a text that has plain digits and no times. */
+export function codesIn(
+  question: string,
+  language: string,
+): { readonly text: string; readonly codes: readonly CodeInText[] } {
+  const text = plainDigits(question).replace(TIME, (time, at: number, whole: string) => {
+    return isNumbered(time, whole.slice(Math.max(0, at - NEAR_UNITS), at)) ? time : " ";
+  });
+  const found = [...text.matchAll(CODE)].filter(({ 0: code, index }) => !isCount(text, code, index, language));
+  const codes = found.map(({ 0: code, index }) => ({
+    ...{ text: code, start: index, end: index + code.length, code: codeOf(code) },
+  }));
+  return { text, codes };
+}
+
+/** Whether what looks like a year is the number of something: "flight TK 1921". */
+function isNumbered(year: string, before: string): boolean {
+  return DIGITS.test(year) && /(?<!\p{L})\p{Lu}{2,3}[ -]?$/u.test(before);
 }
 
 /** Whether a number only counts: "the top 3 things", "in 50 words", "list 5 reasons", "5つの理由". */
@@ -112,6 +151,7 @@ function isCount(text: string, code: string, at: number, language: string): bool
   if (!DIGITS.test(code) || Number(code) > COUNT_MAX) return false;
   const after = text.slice(at + code.length, at + code.length + NEAR_UNITS);
   if (COUNTER.test(after)) return true;
+  if (NUMBERED.test(after) || MEASURED.test(after)) return false;
   const before = /([\p{L}\p{M}'’]+)[^\p{L}\p{N}]*$/u
     .exec(text.slice(Math.max(0, at - NEAR_UNITS), at))?.[1]
     ?.toLowerCase();
@@ -133,12 +173,14 @@ export function lackingSpecifics({ codes, names }: Specifics, passage: string): 
 
 function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] {
   const text = foldLetters(plainDigits(passage));
-  const ranges = [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)] as const);
-  return codes.filter(({ pattern, value }) => {
-    const isWithin = ([from, to]: readonly [number, number]) =>
-      value !== null && from <= value && value <= to && to - from <= RANGE_MAX;
-    return !(pattern.test(text) || ranges.some(isWithin));
-  });
+  return codes.filter((code) => !hasCode(code, text));
+}
+
+/** Whether a folded text with plain digits has a code, or a range with it. */
+export function hasCode({ pattern, value }: Code, text: string): boolean {
+  if (pattern.test(text)) return true;
+  const ranges = value === null ? [] : [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)]);
+  return ranges.some(([from = 0, to = 0]) => value !== null && from <= value && value <= to && to - from <= RANGE_MAX);
 }
 
 function lackingNames(names: readonly (readonly string[])[], passage: string): number {
@@ -149,32 +191,14 @@ function lackingNames(names: readonly (readonly string[])[], passage: string): n
   return names.reduce((sum, name) => sum + name.filter((word) => !isIn(word)).length / name.length, 0);
 }
 
-/**
- * Whether a passage is about a neighbour of what is asked for: it lacks a code of the question, and has another one in
- * its place, as "cabin 3" for "cabin 4", or "5 mg" for "20 mg".
- */
-export function tellsOfAnother({ codes }: Specifics, passage: string): boolean {
-  const lacking = lackingCodes(codes, passage);
-  if (lacking.length === 0) return false;
-  const text = foldLetters(plainDigits(passage));
-  return lacking.some(({ other }) => other?.test(text));
+/** Whether a word tells what a number belongs to. @param language BCP 47; `und` if unsure */
+export function isContentWord(word: string, language: string): boolean {
+  const lower = word.toLowerCase();
+  return word !== "" && !stopWordsOf(language).has(lower) && !COUNT_LEADS.has(lower);
 }
 
-function otherOf(text: string, code: string, at: number, language: string): RegExp | null {
-  const lead = /([\p{L}\p{M}]{2,})[ #-]{0,2}$/u.exec(text.slice(Math.max(0, at - NEAR_UNITS), at))?.[1];
-  const unit = /^ ?(\p{L}[\p{L}\p{M}]{0,3})(?![\p{L}\p{M}])/u.exec(
-    text.slice(at + code.length, at + code.length + NEAR_UNITS),
-  )?.[1];
-  const isContent = (word: string | undefined): word is string =>
-    word !== undefined && !stopWordsOf(language).has(word.toLowerCase()) && !COUNT_LEADS.has(word.toLowerCase());
-  const places = [
-    ...(isContent(lead) ? [`(?<![\\p{L}\\p{M}])${foldLetters(lead)}[ #-]{0,2}${PART}*[-_./]?\\p{Nd}`] : []),
-    ...(isContent(unit) ? [`\\p{Nd} ?${foldLetters(unit)}(?![\\p{L}\\p{M}])`] : []),
-  ];
-  return places.length === 0 ? null : new RegExp(places.join("|"), "u");
-}
-
-function codeOf(text: string, other: RegExp | null): Code {
+/** @param text a number or a word with digits */
+export function codeOf(text: string): Code {
   const folded = foldLetters(text).replace(ORDINAL, "$1");
   const runs = folded.match(RUN) ?? [];
   const source = runs.map((run, at) => {
@@ -186,12 +210,12 @@ function codeOf(text: string, other: RegExp | null): Code {
   const before = DIGITS.test(runs[0] ?? "") ? "\\p{Nd}|\\p{Nd}[.,]" : `[${LETTER}]`;
   const behind = DIGITS.test(runs.at(-1) ?? "") ? "\\p{Nd}|[.,]\\p{Nd}" : `[${LETTER}]`;
   const pattern = new RegExp(`(?<!${before})${source.join("")}(?!${behind})`, "u");
-  return { pattern, value: DIGITS.test(folded) ? Number(folded) : null, other };
+  return { pattern, value: DIGITS.test(folded) ? Number(folded) : null };
 }
 
-function namesOf(question: string, language: string): readonly (readonly string[])[] {
-  const addressed = (question.match(ADDRESSED) ?? []).map((name) => [foldLetters(name)]);
-  return hasCapitals(question) ? [...addressed, ...capitalisedNames(question, language)] : addressed;
+/** Names before a form of address, in Japanese and Korean. */
+export function addressedIn(text: string): readonly string[] {
+  return text.match(ADDRESSED) ?? [];
 }
 
 function hasCapitals(question: string): boolean {
@@ -200,23 +224,37 @@ function hasCapitals(question: string): boolean {
   return capitals <= SHOUTED_SHARE * letters.length && letters.some((letter) => CASED.test(letter));
 }
 
-function capitalisedNames(question: string, language: string): readonly (readonly string[])[] {
+/** The names in a question that has capital letters. @param language of the question, BCP 47; `und` if unsure */
+export function fullNamesIn(question: string, language: string): readonly NameInText[] {
+  if (!hasCapitals(question)) return [];
+  const text = question.replace(CODE, "0");
   const hasNounCapitals = NOUN_CAPITALS.has(language);
-  const names: string[][] = [];
-  for (const { 0: run, index } of question.matchAll(CAPITALISED)) {
+  const names: NameInText[] = [];
+  for (const { 0: run, index } of text.matchAll(CAPITALISED)) {
     const words = run.split(/[ \u00a0]/u);
     // The first word of a sentence is capitalised, whatever it is.
-    if (SENTENCE_START.test(question.slice(0, index)) && (hasNounCapitals || !beginsWithName(words, language))) {
+    if (SENTENCE_START.test(text.slice(0, index)) && (hasNounCapitals || !beginsWithName(words, language))) {
       words.shift();
     }
     if (words.length < (hasNounCapitals ? 2 : 1)) continue;
     // "Merles Lehrerin": a genitive and a noun
     if (hasNounCapitals && words[0]?.endsWith("s")) words.splice(1);
-    const named = words.filter((word) => !(TITLE.test(word) || CALENDAR.test(spacedWords(word))));
-    const name = named.flatMap((word) => spacedWords(word.replace(GENITIVE, "")).trim().split(" "));
-    if (name.length > 0) names.push(name);
+    names.push(...nameOf(words));
   }
   return names;
+}
+
+/** The capitalised words in a row of a passage, which may be names. */
+export function namesInText(text: string): readonly NameInText[] {
+  return Array.from(text.matchAll(CAPITALISED)).flatMap(({ 0: run }) => nameOf(run.split(/[ \u00a0]/u)));
+}
+
+function nameOf(run: readonly string[]): readonly NameInText[] {
+  const named = run
+    .filter((word) => !(TITLE.test(word) || CALENDAR.test(spacedWords(word))))
+    .map((word) => word.replace(GENITIVE, ""));
+  const words = named.flatMap((word) => spacedWords(word).trim().split(" "));
+  return words.length === 0 ? [] : [{ text: named.join(" "), words }];
 }
 
 /** Whether capitalised words at the beginning of a sentence begin with a name: "Ida's shoe", "Ida Berg's school". */
@@ -226,7 +264,7 @@ function beginsWithName(words: readonly string[], language: string): boolean {
 }
 
 /** Whether two words may be forms of one name: they begin alike and differ in a short ending. */
-function areForms(left: string, right: string): boolean {
+export function areForms(left: string, right: string): boolean {
   if (left === right) return true;
   let same = 0;
   while (same < left.length && left[same] === right[same]) same++;
@@ -239,7 +277,7 @@ function areForms(left: string, right: string): boolean {
 }
 
 /** The text with digits of all scripts as 0 to 9, and without separators of thousands. */
-function plainDigits(text: string): string {
+export function plainDigits(text: string): string {
   const plain = text.normalize("NFKC").replace(/\p{Nd}/gu, (digit) => (digit <= "9" ? digit : asciiDigit(digit)));
   return plain.replace(/(?<=(?<!\d)\d{1,3})[.,'’ ](?=\d{3}(?!\d))/g, "");
 }

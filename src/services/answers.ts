@@ -2,11 +2,12 @@
 // found, with the project's language model or with quoted sentences. The same events feed a JSON body and a stream.
 
 import { contextualQuestion } from "../answer/contextual-question.ts";
-import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
+import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
+import { checkedAgainst, type Gap, gapIn, neighboursOf, withoutNeighbours } from "../answer/gaps.ts";
 import type { Turn } from "../answer/history.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
-import { noEvidenceAnswer } from "../answer/no-evidence.ts";
+import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { questionLanguage } from "../answer/question-language.ts";
 import {
   rerankerSentenceScorer,
@@ -26,8 +27,8 @@ import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import { withoutOutdated } from "../retrieval/current-first.ts";
-import { withoutNeighbours } from "../retrieval/evidence.ts";
 import { MODES } from "../retrieval/modes.ts";
+import { type Series, seriesIn } from "../retrieval/series.ts";
 import { Generation, type GenerationDependencies, type Sampling, sumOfTokens } from "./generation.ts";
 import type { AskedAt, Asker, SearchService } from "./search.ts";
 
@@ -168,36 +169,73 @@ export class AnswerService {
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const ranking = await this.#uses.search.search(viewer, { ...request, wantsEvidence: true }, terms);
-    const evident = evidenceAmong(ranking, terms.evidenceMin ?? ranking.evidenceMin);
-    const language = await this.#uses.reading.languageOf(query);
-    const current = withoutOutdated({ text: query, language }, evident);
-    // a language model sees for itself
-    const passages = generation === null ? withoutNeighbours(query, language, current) : current;
-    const isEvident = passages.length > 0 && (generation !== null || this.#answersKind(text, query, passages, terms));
     const { evidence } = ranking;
-    if (!isEvident) return yield* this.#withoutEvidence(text, generation, evidence);
-
+    const found = await this.#found(text, query, ranking, terms);
     const live = (sources: readonly CitedPassage[]) => this.#uses.search.stillShown(viewer, request, sources);
-    for await (const event of this.#answered(viewer, question, query, passages, terms)) {
+    const events = found.isAnswerable
+      ? this.#answered(viewer, question, query, found, terms)
+      : this.#notFound(text, found.gap, maxSources, terms);
+    for await (const event of events) {
       // Sources whose memories were deleted in the meantime are left out.
       if (event.type === "sources") yield { ...event, sources: await live(event.sources) };
       else yield event.type === "usage" ? { ...event, evidence } : event;
     }
   }
 
-  #answered(
+  /** What a search found for a question, and what it did not find. */
+  async #found(
+    text: string,
+    query: string,
+    ranking: Ranking,
+    { generation, evidenceMin: chosenMin }: AnswerTerms,
+  ): Promise<Found> {
+    const language = await this.#uses.reading.languageOf(query);
+    const passages = withoutOutdated({ text: query, language }, withSentences(ranking));
+    const asked = { language, asOf: ranking.asOf, time: ranking.time };
+    const own = seriesIn(text, asked);
+    // what a follow-up question names is in the question before
+    const series = own.length > 0 || text === query ? own : seriesIn(query, asked);
+    const evidenceMin = chosenMin ?? ranking.evidenceMin;
+    const isEvident = passages.length > 0 && ranking.evidence !== null && ranking.evidence >= evidenceMin;
+    // a language model sees for itself what passages are about
+    const others = generation === null ? withoutNeighbours(series, passages) : passages;
+    if (evidenceMin === 0) return { series, passages: others, gap: null, isAnswerable: isEvident };
+    const hasKind = (texts: readonly RankedPassage[]) =>
+      !lacksAskedKind(
+        text,
+        query,
+        texts.slice(0, KIND_PASSAGES).map((passage) => passage.text),
+      );
+    const gap = gapIn(series, passages, evidenceMin);
+    if (gap !== null && (gap.isPartial || gap.neighbours.length === 0 || hasKind(neighboursOf(gap, KIND_PASSAGES)))) {
+      const isPartlyEvident = gap.found.some(({ score }) => score >= evidenceMin);
+      if (generation === null) return { series, passages: gap.found, gap, isAnswerable: isPartlyEvident };
+      return { series, passages, gap, isAnswerable: isEvident || isPartlyEvident };
+    }
+    // without a language model nobody else reads the passages, so they must have the kind of thing that is asked for
+    const isAnswerable = isEvident && (generation !== null || hasKind(others));
+    return { series, passages: others, gap: null, isAnswerable };
+  }
+
+  async *#answered(
     viewer: Viewer,
     { text, maxSources, instructions, asOf }: Question,
     query: string,
-    passages: readonly RankedPassage[],
+    { series, passages, gap }: Found,
     { generation, mode, history, signal, onContext }: AnswerTerms,
-  ): AsyncIterable<AnswerEvent> {
+  ): AsyncGenerator<AnswerEvent> {
     if (generation !== null) {
-      const asked = { question: text, query, instructions, passages, maxSources, history };
-      return generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
+      const asked = { question: text, query, instructions, passages, maxSources, history, gap };
+      const events = generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
+      return yield* checkedAgainst(series, gap, events);
     }
     const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#sentenceScorer(viewer.projectId) } : {};
-    return extractiveAnswer(query, passages, { maxSources, signal, ...reading });
+    for await (const event of extractiveAnswer(query, passages, { maxSources, signal, ...reading })) {
+      if (gap !== null && event.type === "sources") {
+        yield { type: "text", content: ` ${gapAnswer(await this.#languageOf(text), gap, [])}` };
+      }
+      yield gap !== null && event.type === "usage" ? { ...event, state: "partial" } : event;
+    }
   }
 
   #sentenceScorer(projectId: ProjectId): ScoreSentences {
@@ -208,26 +246,23 @@ export class AnswerService {
     };
   }
 
-  // Without a language model nobody reads the passages, so they must have the kind of thing that is asked for.
-  #answersKind(text: string, query: string, passages: readonly RankedPassage[], { evidenceMin }: AnswerTerms): boolean {
-    if (evidenceMin === 0) return true;
-    return !lacksAskedKind(
-      text,
-      query,
-      passages.slice(0, KIND_PASSAGES).map((passage) => passage.text),
-    );
+  /** Says that nothing found answers, and what is stored instead if that is known. */
+  async *#notFound(
+    text: string,
+    gap: Gap | null,
+    maxSources: number,
+    { generation }: AnswerTerms,
+  ): AsyncGenerator<AnswerEvent> {
+    const language = await this.#languageOf(text);
+    const cited = gap === null ? [] : neighboursOf(gap, maxSources);
+    const content = gap === null ? noEvidenceAnswer(language) : gapAnswer(language, gap, cited);
+    yield { type: "text", content, cites: cited };
+    yield { type: "sources", sources: citedFirst(cited, [], maxSources) };
+    yield { type: "usage", tokensUsed: sumOfTokens(generation?.spent ?? NO_TOKENS), state: "not_found" };
   }
 
-  async *#withoutEvidence(
-    text: string,
-    generation: Generation | null,
-    evidence: number | null,
-  ): AsyncGenerator<AnswerEvent> {
-    const language = questionLanguage(text, await this.#uses.reading.languageOf(text));
-    yield { type: "text", content: noEvidenceAnswer(language) };
-    yield { type: "sources", sources: [] };
-    const tokensUsed = sumOfTokens(generation?.spent ?? NO_TOKENS);
-    yield { type: "usage", tokensUsed, state: "not_found", evidence };
+  async #languageOf(text: string): Promise<string> {
+    return questionLanguage(text, await this.#uses.reading.languageOf(text));
   }
 
   // The question, made self-contained. The language model is called only if the search can find any memory.
@@ -261,10 +296,17 @@ interface AnswerTerms extends Answering, Asker {
   readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 
-/**
- * The passages that an answer can use: none if they probably do not answer, otherwise all that contain a sentence.
- */
-function evidenceAmong({ results, evidence }: Ranking, evidenceMin: number): readonly RankedPassage[] {
-  if (evidence === null || evidence < evidenceMin) return [];
+/** What a search found for a question. */
+interface Found {
+  /** The series of which the question names members. */
+  readonly series: readonly Series[];
+  /** The passages to answer from, best first. */
+  readonly passages: readonly RankedPassage[];
+  /** What the question names and nothing found is about. */
+  readonly gap: Gap | null;
+  readonly isAnswerable: boolean;
+}
+
+function withSentences({ results }: Ranking): readonly RankedPassage[] {
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }

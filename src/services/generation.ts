@@ -2,6 +2,7 @@
 // faults. answer/prompt.ts writes the prompts; ports/language-model.ts makes the call.
 
 import type { AnswerEvent } from "../answer/events.ts";
+import type { Gap } from "../answer/gaps.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
 import type { Turn } from "../answer/history.ts";
 import { answerPrompt, checkedInstructions, type PromptInput } from "../answer/prompt.ts";
@@ -47,6 +48,8 @@ export interface GenerationRequest {
   /** Passages to answer from, best first. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
+  /** What the question names and no passage is about. */
+  readonly gap: Gap | null;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
 }

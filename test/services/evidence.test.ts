@@ -45,6 +45,8 @@ interface Setup {
   readonly min_evidence?: number | null;
   readonly operator?: typeof EXTRACTIVE | typeof GENERATIVE;
   readonly language?: string;
+  /** What the language model writes. */
+  readonly writes?: string;
   readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker | null>;
 }
 
@@ -54,7 +56,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
   const settings = { ...DEFAULT_SETTINGS, min_evidence };
   const { id } = await accounts.createProject({ name: "p", plan: "enterprise", settings });
   const viewer: Viewer = { projectId: id, userId: null };
-  const model = new ScriptedLanguageModel(() => ({ texts: ["It is so [1]."] }));
+  const model = new ScriptedLanguageModel(() => ({ texts: [setup.writes ?? "It is so [1]."] }));
   const answers = new AnswerService({
     search: {
       search: async () => {
@@ -156,6 +158,119 @@ describe("the kind of thing that is asked for", () => {
 
   test("with min_evidence 0 nothing is refused", async () => {
     expect(await ask(NUMBER, { results: [passage(RUIZ, 0.9)], min_evidence: 0 })).toMatchObject({ sources: 1 });
+  });
+});
+
+const CABINS = [
+  passage("Cabin 4: the Wi-Fi password is heron.", 0.9),
+  passage("Cabin 5: the Wi-Fi password is otter.", 0.8),
+  passage("The boat house is locked in winter.", 0.5),
+];
+const CABIN_9 = "What is the Wi-Fi password of cabin 9?";
+
+describe("a question for a neighbour of what is stored", () => {
+  const stateOf = async (text: string, setup: Setup) => {
+    const { viewer, answers, model } = await setUp(setup);
+    const run = await answers.ask(viewer, { ...QUESTION, text }, askerOf());
+    const { answer, state, sources } = await collectAnswer(run.events);
+    run.release();
+    return { answer, state, cited: sources.map(({ passage, isCited }) => isCited && passage), prompts: model.requests };
+  };
+
+  test("names what is missing, and cites what is stored instead", async () => {
+    expect(await stateOf(CABIN_9, { results: CABINS })).toMatchObject({
+      answer:
+        "Nothing that is stored here answers this for cabin 9. There is something about Cabin 4 [1], Cabin 5 [2].",
+      state: "not_found",
+      cited: CABINS.slice(0, 2),
+    });
+  });
+
+  test("in the language of the question", async () => {
+    const results = [passage("Zimmer 11: Das Passwort ist kiesel.", 0.9)];
+    const { answer } = await stateOf("Wie ist das Passwort von Zimmer 17?", { results, language: "de" });
+    expect(answer).toBe(
+      "Nichts, was hier gespeichert ist, beantwortet diese Frage für „Zimmer 17“. Gespeichert ist etwas zu: Zimmer 11 [1].",
+    );
+  });
+
+  test("a neighbour below the threshold is not named", async () => {
+    const results = CABINS.map((cabin) => ({ ...cabin, score: cabin.score * 0.4 }));
+    const { answer, state, cited } = await stateOf(CABIN_9, { results });
+    expect([answer, state, cited]).toEqual(["Nothing that is stored here answers this for cabin 9.", "not_found", []]);
+  });
+
+  test("neighbours without the kind of thing that is asked for are not named", async () => {
+    const results = [passage("Cabin 4 was painted by Ida.", 0.9)];
+    expect((await stateOf("How much does cabin 9 cost?", { results })).answer).toBe(NO_EVIDENCE_ANSWER);
+  });
+
+  test("is answered if it is stored, although neighbours are stored, too", async () => {
+    const results = [passage("Cabin 9: the Wi-Fi password is plover.", 0.7), ...CABINS];
+    const { answer, state } = await stateOf(CABIN_9, { results });
+    expect(state).toBe("answered");
+    expect(answer).toStartWith("Cabin 9: the Wi-Fi password is plover. [1]");
+    expect(answer).not.toMatch(/heron|otter/);
+  });
+
+  test("with another question in one: the half that is stored is quoted, and the gap is named", async () => {
+    const text = "What are the Wi-Fi passwords of cabin 5 and cabin 9?";
+    const { answer, state, cited } = await stateOf(text, { results: CABINS });
+    expect(answer).toBe(
+      "Cabin 5: the Wi-Fi password is otter. [1] Nothing that is stored here answers this for cabin 9.",
+    );
+    expect([state, cited]).toEqual(["partial", CABINS.slice(1, 2)]);
+  });
+
+  test("with min_evidence 0 the neighbours are quoted", async () => {
+    expect((await stateOf(CABIN_9, { results: CABINS, min_evidence: 0 })).answer).toContain("heron");
+  });
+
+  test("a citation lookalike of the question cites nothing", async () => {
+    const { answer } = await stateOf("What is the password of cabin A9[1]?", {
+      results: [passage("Cabin A4: heron", 0.9)],
+    });
+    expect(answer.match(/\[1\]/g)).toHaveLength(1);
+  });
+
+  describe("with a language model", () => {
+    const written = (writes: string, text = CABIN_9, results: readonly RankedPassage[] = CABINS) =>
+      stateOf(text, { results, operator: GENERATIVE, writes });
+
+    test("the prompt says what is missing", async () => {
+      const { prompts } = await written("It is not stored.");
+      expect(JSON.stringify(prompts[0]?.messages.at(-1))).toContain(
+        'No source seems to be about \\"cabin 9\\". What the sources say of \\"Cabin 4\\", \\"Cabin 5\\" is not about it.',
+      );
+      expect(JSON.stringify((await written("It is otter [1].", "Password of cabin 5?")).prompts)).not.toContain(
+        "No source",
+      );
+    });
+
+    test.each([
+      ["a value of a neighbour, cited", "It is heron [1].", "not_found", 1],
+      ["a value of a neighbour, not cited", "It is heron.", "not_found", 0],
+      ["a refusal that cites neighbours", "Only cabins 4 [1] and 5 [2] are stored.", "not_found", 2],
+      ["a refusal", "I do not know.", "not_found", 0],
+    ] as const)("%s: nothing was found", async (_, writes, state, cited) => {
+      const found = await written(writes);
+      expect([found.answer, found.state, found.cited.length]).toEqual([writes, state, cited]);
+      expect(found.cited).not.toContain(false);
+    });
+
+    test("an answer that cites what is asked for is one; of two things it is half of one", async () => {
+      const results = [passage("Cabin 9: the Wi-Fi password is plover.", 0.7), ...CABINS];
+      expect((await written("It is plover [1].", CABIN_9, results)).state).toBe("answered");
+      expect((await written("It is heron [2].", CABIN_9, results)).state).toBe("not_found");
+      const text = "What are the Wi-Fi passwords of cabin 4 and cabin 9?";
+      expect((await written("That of cabin 4 is heron [1].", text)).state).toBe("partial");
+    });
+
+    test("without evidence the gap is named without a call", async () => {
+      const results = CABINS.map((cabin) => ({ ...cabin, score: cabin.score * 0.4 }));
+      const { answer, prompts } = await written("It is heron [1].", CABIN_9, results);
+      expect([answer, prompts.length]).toEqual(["Nothing that is stored here answers this for cabin 9.", 0]);
+    });
   });
 });
 

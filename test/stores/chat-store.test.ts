@@ -221,6 +221,8 @@ onEachDatabase("ChatStore", (open) => {
       await say(chat, { role: "assistant", content: "There [1]", sources: [sourceOf(memory, 1)] });
       expect(await store.turns(project, chat.id, 3)).toEqual(turns.slice(-3));
       expect(await store.turns(project, chat.id, 100)).toEqual(turns);
+      await say(chat, { role: "assistant", content: "Nothing.", answerState: "not_found" });
+      expect(await store.turns(project, chat.id, 100)).toEqual(turns);
     });
 
     const endings: readonly (readonly [string, (key: MemoryKey) => unknown])[] = [

@@ -43,6 +43,17 @@ const CJK_MONTH = /(?:(\d{4})\s?[年년]\s?)?(?<!\d)(\d{1,2})\s?[月월](?:\s?(\
  * @param writtenAt Unix milliseconds; null if unknown, so that dates without a year are left out
  */
 export function datesIn(text: string, writtenAt: number | null): ClosedSpan[] {
+  return locatedDatesIn(text, writtenAt).map(({ span }) => span);
+}
+
+/** A day or month, and the words of a text that name it. */
+export interface LocatedDate {
+  readonly span: ClosedSpan;
+  readonly text: string;
+}
+
+/** The same with the words of the text. */
+export function locatedDatesIn(text: string, writtenAt: number | null): LocatedDate[] {
   const sample = text.slice(0, TEXT_UNITS_MAX);
   if (!/\d/.test(sample)) return [];
   const plain = withoutDiacritics(fold(sample));
@@ -64,7 +75,8 @@ export function datesIn(text: string, writtenAt: number | null): ClosedSpan[] {
     const month = Number(match[2]);
     add(match, read(match[1], month >= 1 && month <= 12 ? month : null, match[3]));
   }
-  return found.slice(0, DATES_MAX).map(({ span }) => span);
+  const shown = plain.length === sample.length ? sample : plain;
+  return found.slice(0, DATES_MAX).map(({ span, start, end }) => ({ span, text: shown.slice(start, end) }));
 }
 
 function monthNamed(name: string | undefined): number | null {

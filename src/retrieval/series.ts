@@ -1,0 +1,387 @@
+// Series: things that are alike but for a number, a code, a name or a day, such as cabins 3, 4 and 5. Tells which
+// members of a series a question names, and which ones a passage is about.
+
+import type { NamedTime } from "../domain/ranking.ts";
+import { foldLetters, spacedWords } from "../words/word-patterns.ts";
+import {
+  addressedIn,
+  areForms,
+  type CodeInText,
+  codeOf,
+  codesIn,
+  fullNamesIn,
+  hasCode,
+  isContentWord,
+  type NameInText,
+  namesInText,
+  plainDigits,
+} from "./specifics.ts";
+import { type ClosedSpan, DAY_MS } from "./time/calendar.ts";
+import { type LocatedDate, locatedDatesIn } from "./time/dates-in.ts";
+
+/** A passage as it is compared with a series. */
+export interface SeriesText {
+  /** The passage with its title and headings. */
+  readonly text: string;
+  /** When it happened and when it was stored, Unix milliseconds. */
+  readonly times: readonly number[];
+}
+
+/** A member of a series, as a question names it. */
+export interface Member {
+  /** The words of the question, such as "cabin 9". */
+  readonly text: string;
+  /** Whether a passage names it in its place in the series, or at least somewhere. */
+  readonly presence: (passage: SeriesText) => Presence;
+}
+
+/** How a passage names a member: `placed` as in "cabin 9", `somewhere` as in "9 guests". */
+export type Presence = "placed" | "somewhere" | "absent";
+
+/** The members of a series that a question names. */
+export interface Series {
+  /** At least one; several if the question names them together, as in "cabins 4 and 9". */
+  readonly asked: readonly Member[];
+  /** Whether texts often name its members in other words, as they do with persons. */
+  readonly isRenamed: boolean;
+  /** The other members that a passage names, in its words. */
+  readonly othersIn: (passage: SeriesText) => readonly string[];
+}
+
+/** When and in which language a question is asked. */
+export interface AskedSeries {
+  /** BCP 47; `und` if unsure. */
+  readonly language: string;
+  /** Unix milliseconds. */
+  readonly asOf: number;
+  /** The time that the question names. */
+  readonly time: NamedTime | null;
+}
+
+/** Maximum number of series and of codes in a question; the rest is ignored. */
+const SERIES_MAX = 8;
+const CODES_MAX = 16;
+
+/** The series of which a question names members. */
+export function seriesIn(question: string, asked: AskedSeries): readonly Series[] {
+  // "3 days ago" is no member of a series
+  const isDated = asked.time === null || locatedDatesIn(asked.time.expression, asked.asOf).length > 0;
+  const untimed = isDated ? question : question.replace(asked.time?.expression ?? "", " ");
+  const all = [
+    ...codeSeries(untimed, asked.language),
+    ...nameSeries(question, asked.language),
+    ...addressedSeries(question),
+    ...daySeries(question, asked),
+  ];
+  const keyOf = ({ asked: members }: Series) => members.map(({ text }) => text).join();
+  const unique = all.filter((each, at) => all.findIndex((other) => keyOf(other) === keyOf(each)) === at);
+  return unique.slice(0, SERIES_MAX);
+}
+
+// ---- numbers and codes
+
+/** A number or code behind a word or before one, in a folded text. */
+const LETTER = "\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}";
+const TOKEN = `(?:[${LETTER}]{1,8}[-_./ ]?)?\\p{Nd}[${LETTER}\\p{Nd}]*(?:[-_./:][${LETTER}\\p{Nd}]+)*`;
+const NOT_IN_WORD = "(?<![\\p{L}\\p{M}\\p{N}])";
+/** Signs and words between what is numbered and its number. */
+const NUMBER_WORD = "(?:no|nr|nos|num|number|nummer|numero|nro|номер|の?番号|号码|號碼|번호)";
+const MARKS = "[ \\u00a0#:№°º.-]{0,3}";
+const SPACED_WORD =
+  "(?:(?![\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}])[\\p{L}\\p{M}])+";
+const LEAD = new RegExp(`(${SPACED_WORD})((?:[ \\u00a0]?${NUMBER_WORD}\\.?)?)${MARKS}$`, "iu");
+const JOINED_LEAD = new RegExp(
+  `([\\p{Script=Han}\\p{Script=Katakana}ー]{2,}|\\p{Script=Hangul}{2,}|[ぁ-ゖ]{3,})((?:[ ]?${NUMBER_WORD})?) ?$`,
+  "u",
+);
+const NUMBER_WORD_END = new RegExp(`${NUMBER_WORD}$`, "u");
+/** Length of a lead in Chinese characters: longer ones include what stands before it. */
+const HAN_LEAD_UNITS = 2;
+const UNIT = /^[ \u00a0-]?([\p{L}][\p{L}\p{M}]*)/u;
+/** Words of Chinese, Japanese and Korean behind a number that tells things apart. */
+const JOINED_UNIT =
+  /^ ?(号[室房楼館馆机車车]?|號|番[線地]?|便|階|层|樓|楼|室|房|章|課|课|版|型|線|线|路|班|組|组|页|頁|巻|卷|期|번|호실|호|층|동|편|장|과)/u;
+/** Words before an amount that is only a bound. */
+const BOUNDS: ReadonlySet<string> = new Set(
+  (
+    "over under above below than least most about around nearly almost until within per every exceeding up uber unter " +
+    "mindestens hochstens etwa rund circa bis als plus moins environ jusqu que mas menos hasta unos piu meno circa fino " +
+    "meer minder ongeveer tot mais menos cerca ate более менее больше меньше около до"
+  ).split(" "),
+);
+/** Units of amounts and durations, which tell nothing apart. */
+const AMOUNT = new RegExp(
+  `^(?:${(
+    "eur euro* usd dollar* pound* gbp chf franc* franken kron* kr zl* руб* lira yen percent prozent " +
+    "second* minute* hour* day* week* month* year* sekunde* minute* stunde* tag* woche* monat* jahr* " +
+    "seconde* heure* jour* semaine* mois an ans annee* segundo* minuto* hora* dia* semana* mes meses ano anos " +
+    "second* minut* ora ore giorn* settiman* mese mesi anno anni uur uren dag* week weken maand* jaar " +
+    "дн* недел* месяц* лет год* час* минут* gun* hafta* ay saat* dakika* yil* dni tydzien tygodni* miesi* lat godzin*"
+  )
+    .split(" ")
+    .map((word) => word.replace("*", "\\p{L}{0,3}"))
+    .join("|")})$`,
+  "u",
+);
+/** Number of UTF-16 code units around a code that tell its place. */
+const NEAR_UNITS = 40;
+/** Maximum number of letters by which forms of a word differ. */
+const ENDING_UNITS_MAX = 4;
+const CONJUNCTION =
+  /^[\s,、，&/+]*(?:and|or|und|oder|sowie|et|ou|y|e|o|i|lub|a|и|или|та|й|en|of|og|och|eller|ve|veya|と|や|和|与|與|或|및|과|와)?[\s,、，]*$/iu;
+/** Characters of a code: letters in front, digits and signs. */
+const PREFIX = new RegExp(`^([${LETTER}]{1,8})([-_./]?)\\p{Nd}`, "u");
+/** A number with what it measures, as in "40-mg-Tabletten". */
+const COMPOUND = /^(\p{Nd}+(?:[.,]\p{Nd}+)?)-(\p{L}{2,})(?:-\p{L}{2,})*$/u;
+const CHAINED = /^\p{Nd}+(?:[-/]\p{Nd}+)+$/u;
+
+/** The words around a code. */
+interface Place {
+  /** Word or words before it with the signs between; null if they say nothing. */
+  readonly lead: string | null;
+  readonly unit: string | null;
+}
+
+interface PlacedCode extends CodeInText {
+  readonly place: Place;
+}
+
+function codeSeries(question: string, language: string): readonly Series[] {
+  const { text, codes } = codesIn(question, language);
+  const placed = codes
+    .slice(0, CODES_MAX)
+    .map(apart)
+    .map((code) => ({ ...code, place: placeOf(text, code, language) }));
+  const groups: PlacedCode[][] = [];
+  for (const code of placed) {
+    const group = groups.at(-1);
+    const before = group?.at(-1);
+    if (group !== undefined && before !== undefined && areListed(text, before, code)) group.push(code);
+    else groups.push([code]);
+  }
+  return groups.flatMap((group) => {
+    const others = othersPattern(group);
+    return others === null ? [] : [seriesOfCodes(text, group, others)];
+  });
+}
+
+/** The number of a compound word by itself: what it measures is its unit. */
+function apart(code: CodeInText): CodeInText {
+  const number = COMPOUND.exec(code.text)?.[1];
+  return number === undefined ? code : { ...code, text: number, end: code.start + number.length, code: codeOf(number) };
+}
+
+function placeOf(text: string, { start, end, text: code }: CodeInText, language: string): Place {
+  const before = text.slice(Math.max(0, start - NEAR_UNITS), start);
+  const after = text.slice(end, end + NEAR_UNITS);
+  const [joined, spaced] = [JOINED_LEAD.exec(before)?.[0], LEAD.exec(before)];
+  const lead = joined ?? (spaced !== null && isContentWord(spaced[1] ?? "", language) ? spaced[0] : null);
+  const word = UNIT.exec(after)?.[1] ?? "";
+  const isBound = BOUNDS.has(foldLetters(/([\p{L}\p{M}]+)[^\p{L}]*$/u.exec(before)?.[1] ?? ""));
+  const hasUnit = !isBound && !AMOUNT.test(foldLetters(word)) && isContentWord(word, language) && /^\p{Nd}/u.test(code);
+  const cased = hasUnit && new RegExp(`^[${LETTER}]`, "u").test(word) ? word : null;
+  return { lead, unit: JOINED_UNIT.exec(after)?.[1] ?? cased };
+}
+
+/** Whether two codes are named together: "cabins 4 and 9", "cabin 4 and cabin 9". */
+function areListed(text: string, first: PlacedCode, second: PlacedCode): boolean {
+  const between = text.slice(first.end, second.start);
+  const repeated = [first.place.lead, second.place.lead, first.place.unit]
+    .filter((words) => words !== null)
+    .sort((left, right) => right.length - left.length);
+  const rest = repeated.reduce((left, words) => left.replace(words.trim(), " "), between);
+  return between.trim() !== "" && CONJUNCTION.test(rest) && !/^\s+$/u.test(rest.replace(/^-$/, " "));
+}
+
+/** Finds members of the series of these codes, the code itself as group `code`; null if nothing tells their place. */
+function othersPattern(codes: readonly PlacedCode[]): RegExp | null {
+  const sources = codes.flatMap(({ text, place: { lead, unit } }) => [
+    ...(lead === null ? [] : [`${leadSource(lead)}(?<code>${TOKEN})`]),
+    ...(unit === null ? [] : [`${NOT_IN_WORD}(?<code>\\p{Nd}[\\p{Nd}.,]*)[ \\u00a0-]?${wordSource(unit)}`]),
+    ...shapeSources(foldLetters(text), lead !== null),
+  ]);
+  const unique = [...new Set(sources)].map((source) => `(?:${source})`);
+  return unique.length === 0 ? null : new RegExp(unique.join("|"), "gu");
+}
+
+function leadSource(lead: string): string {
+  const joined = JOINED_LEAD.exec(lead);
+  if (joined !== null) {
+    const word = (joined[1] ?? "").replace(NUMBER_WORD_END, "");
+    const own = /\p{Script=Han}$/u.test(word) ? word.slice(-HAN_LEAD_UNITS) : word;
+    const whole = word === "" ? joined[0].trim() : word;
+    return `(?:${escaped(whole)}|${escaped(own === "" ? whole : own)})(?: ?${NUMBER_WORD})? ?`;
+  }
+  const [, word = ""] = LEAD.exec(lead) ?? [];
+  return `${NOT_IN_WORD}${wordSource(word)}(?:[ \\u00a0]?${NUMBER_WORD}\\.?)?${MARKS}`;
+}
+
+/** A word in any of its forms. */
+function wordSource(word: string): string {
+  const folded = foldLetters(word);
+  const isSpaced = new RegExp(`^[${LETTER}]`, "u").test(folded);
+  if (!isSpaced) return escaped(folded);
+  if (folded.length < ENDING_UNITS_MAX) return `${escaped(folded)}(?![\\p{L}\\p{M}])`;
+  const stem = folded.slice(0, Math.max(ENDING_UNITS_MAX, folded.length - 2));
+  return `${escaped(stem)}[\\p{L}\\p{M}]{0,${ENDING_UNITS_MAX}}(?![\\p{L}\\p{M}])`;
+}
+
+/** Codes with the same letters in front, as KX-4475 for KX-4452, or the same chain of digits: 88-1204 for 88-1233. */
+function shapeSources(code: string, hasLead: boolean): readonly string[] {
+  const [, letters = "", sign = ""] = PREFIX.exec(code) ?? [];
+  if (letters.length > 1 || (letters !== "" && sign !== "")) {
+    return [`${NOT_IN_WORD}(?<code>${letters}[-_./ ]?\\p{Nd}[${LETTER}\\p{Nd}]*)`];
+  }
+  if (hasLead || !CHAINED.test(code)) return [];
+  const chain = code.replace(/\p{Nd}+/gu, (digits) => `\\p{Nd}{${digits.length}}`);
+  return [`(?<![\\p{L}\\p{N}]|\\p{Nd}[-/.])(?<code>${chain})(?![\\p{L}\\p{N}]|[-/]\\p{Nd})`];
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: RegExp): Series {
+  const isAsked = (code: string) => codes.some((asked) => hasCode(asked.code, code));
+  const placesIn = (passage: SeriesText) => membersIn(passage.text, others);
+  return {
+    asked: codes.map(({ start, end, code, place }) => ({
+      text: wordsOf(question, start, end, place),
+      presence: (passage) => {
+        if (placesIn(passage).some((found) => hasCode(code, found.code))) return "placed";
+        return hasCode(code, foldLetters(plainDigits(passage.text))) ? "somewhere" : "absent";
+      },
+    })),
+    isRenamed: false,
+    othersIn: (passage) =>
+      placesIn(passage)
+        .filter((found) => !isAsked(found.code))
+        .map((found) => found.words),
+  };
+}
+
+/** A code with the words that tell its place. */
+function wordsOf(question: string, start: number, end: number, { lead, unit }: Place): string {
+  const behind =
+    unit === null || (lead !== null && !JOINED_UNIT.test(unit))
+      ? ""
+      : (question.slice(end).split(unit)[0] ?? "") + unit;
+  return `${lead ?? ""}${question.slice(start, end)}${behind}`.trim();
+}
+
+/** Members of a series in a passage, folded, with the words as they stand there. */
+function membersIn(passage: string, pattern: RegExp): readonly { readonly code: string; readonly words: string }[] {
+  const plain = plainDigits(passage);
+  const folded = foldLetters(plain);
+  const shown = folded.length === plain.length ? plain : folded;
+  return Array.from(folded.matchAll(pattern), ({ 0: match, index, groups }) => ({
+    code: groups?.code ?? "",
+    words: shown.slice(index, index + match.length).trim(),
+  }));
+}
+
+// ---- names
+
+/** Names of several words: others share their first word or their last one, as a person of the same surname does. */
+function nameSeries(question: string, language: string): readonly Series[] {
+  const names = fullNamesIn(question, language).filter(({ words }) => words.length > 1);
+  const groups: (typeof names)[number][][] = [];
+  for (const name of names) {
+    const group = groups.find(([first]) => first?.words.at(-1) === name.words.at(-1));
+    if (group === undefined) groups.push([name]);
+    else group.push(name);
+  }
+  return groups.map((group) => ({
+    asked: group.map(({ text, words }) => ({ text, presence: (passage) => presenceOfName(words, passage.text) })),
+    isRenamed: true,
+    othersIn: ({ text }) =>
+      namesInText(text)
+        .filter((found) => !group.some(({ words }) => isNamedBy(words, found.words)))
+        .flatMap((found) => group.map(({ words }) => neighbourIn(words, found)).filter((other) => other !== null)),
+  }));
+}
+
+function presenceOfName(name: readonly string[], passage: string): Presence {
+  const words = spacedWords(passage).trim().split(" ");
+  const isIn = (part: string) => words.some((word) => areForms(part, word));
+  if (name.every(isIn)) return "placed";
+  // "Gordon's number" may be Gordon Acheson's
+  return isIn(name[0] ?? "") ? "somewhere" : "absent";
+}
+
+/** The name in capitalised words that shares its first word or its last one with a name; null if there is none. */
+function neighbourIn(name: readonly string[], { text, words }: NameInText): string | null {
+  if (words.length < 2) return null;
+  const shares = (at: number) => areForms(name.at(at) ?? "", words.at(at) ?? "");
+  if (shares(0) === shares(-1)) return null;
+  // "Call Miriam Acheson" has as many words as the name behind "Call"
+  const shown = text.split(" ");
+  return (shares(0) ? shown.slice(0, name.length) : shown.slice(-name.length)).join(" ");
+}
+
+function isNamedBy(name: readonly string[], other: readonly string[]): boolean {
+  return name.every((part) => other.some((word) => areForms(part, word)));
+}
+
+/** Names before a form of address, in Japanese and Korean. */
+function addressedSeries(question: string): readonly Series[] {
+  const names = addressedIn(question);
+  if (names.length === 0) return [];
+  return [
+    {
+      asked: names.map((name) => ({
+        text: name,
+        presence: ({ text }) => (foldLetters(text).includes(foldLetters(name)) ? "placed" : "absent"),
+      })),
+      isRenamed: true,
+      othersIn: ({ text }) => addressedIn(text).filter((other) => !names.includes(other)),
+    },
+  ];
+}
+
+// ---- days
+
+/** A day is that of a place at most this far from UTC. */
+const ZONE_MS_MAX = 14 * 3_600_000;
+
+function daySeries(question: string, { asOf, time }: AskedSeries): readonly Series[] {
+  // a day that only bounds a time, as in "before 5 May"
+  if (time !== null && (time.from === null || time.to === null)) return [];
+  const days = locatedDatesIn(question, asOf).filter(({ span }) => isDay(span));
+  const isRange = time !== null && days.length > 1 && Number(time.to) - Number(time.from) > DAY_MS;
+  if (days.length === 0 || isRange) return [];
+  const writtenAt = ({ times }: SeriesText) => times[0] ?? null;
+  const datesOf = (passage: SeriesText) => locatedDatesIn(passage.text, writtenAt(passage));
+  const isOn = (date: LocatedDate, day: LocatedDate) =>
+    YEAR.test(day.text) && YEAR.test(date.text)
+      ? date.span.from < day.span.to && day.span.from < date.span.to
+      : isDay(date.span) && monthDayOf(date.span) === monthDayOf(day.span);
+  return [
+    {
+      asked: days.map((day) => ({
+        text: day.text,
+        presence: (passage) => {
+          const { span } = day;
+          if (datesOf(passage).some((date) => isOn(date, day))) return "placed";
+          const isThen = (at: number) => span.from - ZONE_MS_MAX <= at && at < span.to + ZONE_MS_MAX;
+          return passage.times.some(isThen) ? "placed" : "absent";
+        },
+      })),
+      isRenamed: false,
+      othersIn: (passage) =>
+        datesOf(passage)
+          .filter((date) => isDay(date.span) && !days.some((day) => isOn(date, day)))
+          .map(({ text }) => text),
+    },
+  ];
+}
+
+const YEAR = /\p{Nd}{4}/u;
+
+function monthDayOf({ from }: ClosedSpan): string {
+  return new Date(from).toISOString().slice("2026-".length, "2026-11-29".length);
+}
+
+function isDay({ from, to }: ClosedSpan): boolean {
+  return to - from <= DAY_MS;
+}
