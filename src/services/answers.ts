@@ -9,6 +9,7 @@ import type { Turn } from "../answer/history.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { questionLanguage } from "../answer/question-language.ts";
+import { withoutReplaced } from "../answer/replaced.ts";
 import {
   rerankerSentenceScorer,
   type ScoreSentences,
@@ -26,7 +27,7 @@ import type { AccountStore } from "../ports/account-store.ts";
 import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transaction } from "../ports/transactions.ts";
-import { withoutOutdated } from "../retrieval/current-first.ts";
+import { type AskedQuestion, withoutOutdated } from "../retrieval/current-first.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { type Series, seriesIn } from "../retrieval/series.ts";
 import { Generation, type GenerationDependencies, type Sampling, sumOfTokens } from "./generation.ts";
@@ -198,7 +199,7 @@ export class AnswerService {
     const evidenceMin = chosenMin ?? ranking.evidenceMin;
     const isEvident = passages.length > 0 && ranking.evidence !== null && ranking.evidence >= evidenceMin;
     // a language model sees for itself what passages are about
-    const others = generation === null ? withoutNeighbours(series, passages) : passages;
+    const others = generation === null ? ownAndCurrent({ text: query, ...asked }, series, passages) : passages;
     if (evidenceMin === 0) return { series, passages: others, gap: null, isAnswerable: isEvident };
     const hasKind = (texts: readonly RankedPassage[]) =>
       !lacksAskedKind(
@@ -309,4 +310,14 @@ interface Found {
 
 function withSentences({ results }: Ranking): readonly RankedPassage[] {
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
+}
+
+/** The passages to quote: about what the question names, and of two states of a thing the newer one. */
+function ownAndCurrent(
+  { time, ...question }: AskedQuestion & Pick<Ranking, "time">,
+  series: readonly Series[],
+  passages: readonly RankedPassage[],
+): readonly RankedPassage[] {
+  const own = withoutNeighbours(series, passages);
+  return time === null ? withoutReplaced(question, own) : own;
 }

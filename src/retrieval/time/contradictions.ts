@@ -4,7 +4,7 @@
 
 import { fold } from "../../kit/fold.ts";
 import { dayStart } from "./calendar.ts";
-import { languagesOf, lexemesOf, lexiconOf } from "./lexicon.ts";
+import { type Lexeme, languagesOf, lexemesOf, lexiconOf } from "./lexicon.ts";
 import type { AskedTense } from "./tense.ts";
 import { wordsIn } from "./words.ts";
 
@@ -106,7 +106,7 @@ export function contradictions(query: AskedQuery, statements: readonly (Statemen
   for (const content of contents) {
     for (const word of content?.words ?? []) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
   }
-  const asked = { words: wordsIn(query.text, query.language), hasNow: hasNow(query) };
+  const asked = { words: wordsIn(query.text, query.language), hasNow: asksNow(query) };
   const spread = spreadOf(compared);
   const found = pairs
     .map((pair) => {
@@ -208,12 +208,22 @@ function contentOf({ text, language }: Statement): StatementContent {
   return {
     words: wordsIn(text, language),
     weekdays: new Set(lexemes.flatMap(({ meanings }) => [...meanings].filter((name) => name.startsWith("weekday")))),
-    changes: lexemes.filter(({ meanings }) => meanings.has("change")).length,
+    changes: changesAmong(lexemes),
     characters: [...text].length,
   };
 }
 
-function hasNow({ text, language }: AskedQuery): boolean {
+/** Number of words that say that something has changed, such as "moved" and "no longer". */
+export function changesIn({ text, language }: Pick<Statement, "text" | "language">): number {
+  return changesAmong(lexemesIn(text, language));
+}
+
+function changesAmong(lexemes: readonly Lexeme[]): number {
+  return lexemes.filter(({ meanings }) => meanings.has("change")).length;
+}
+
+/** Whether a query has a word such as "now". */
+export function asksNow({ text, language }: Pick<AskedQuery, "text" | "language">): boolean {
   return lexemesIn(text, language).some(({ meanings }) => meanings.has("now"));
 }
 

@@ -1,0 +1,101 @@
+// An answer in the words of passages says what holds now, not also what was before.
+
+import { describe, expect, test } from "bun:test";
+import { withoutReplaced } from "../../src/answer/replaced.ts";
+import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { passage } from "./passages.ts";
+
+interface Noted {
+  readonly text: string;
+  readonly day: string;
+  readonly language?: string;
+  readonly memory?: Partial<RankedPassage["memory"]>;
+  readonly place?: Partial<RankedPassage["place"]>;
+}
+
+/** A passage of a note, as the best of its search if it is the first one. */
+function note({ text, day, language = "en", memory = {}, place = {} }: Noted, rank: number): RankedPassage {
+  const plain = passage(text, rank === 0 ? 0.9 : 0.6);
+  return {
+    ...plain,
+    memory: { ...plain.memory, language, occurredAt: Date.parse(day), ...memory },
+    place: { ...plain.place, ...place },
+  };
+}
+
+function shown(question: string, language: string, notes: readonly Noted[]): readonly string[] {
+  return withoutReplaced({ text: question, language }, notes.map(note)).map(({ text }) => text);
+}
+
+const COURIERS: readonly Noted[] = [
+  { text: "Peachtree Couriers is up to 22 bikes now, same-day service on flats.", day: "2026-05-02" },
+  { text: "Big customer: Peachtree Couriers, 14 bikes, contact Lakeisha.", day: "2025-02-11" },
+];
+const QUESTION = "How many bikes do Peachtree Couriers have with us?";
+
+describe("what a newer note has replaced", () => {
+  test.each([
+    ["en", QUESTION, ...COURIERS.map(({ text }) => text)],
+    [
+      "it",
+      "Quanto è la rata del mutuo?",
+      "Rinegoziato il mutuo: rata ora 791",
+      "Mutuo casa, variabile, rata di maggio 734",
+    ],
+    [
+      "de",
+      "Wie hoch ist die Miete der Halle?",
+      "Miete der Halle auf 930 Euro erhöht.",
+      "Die Halle in Findorff: Miete 870 Euro warm",
+    ],
+    [
+      "fr",
+      "Quel est le tarif par page ?",
+      "Nouveau tarif : 110 dh la page",
+      "Tarif : traduction 90 dh la page, urgente 140",
+    ],
+    ["zh", "房贷月供是多少?", "存量房贷利率调整,现在4.3%,月供8512", "房贷:宁波银行,利率5.15%,月供9327"],
+  ])("is left out of an answer (%s)", (language, question, newer, older) => {
+    const notes = [
+      { text: newer, day: "2026-05-02", language },
+      { text: older, day: "2025-02-11", language },
+    ];
+    expect(shown(question, language, notes)).toEqual([newer]);
+  });
+
+  test("stays for a question about the past", () => {
+    expect(shown("How many bikes did Peachtree Couriers have before?", "en", COURIERS)).toHaveLength(2);
+  });
+
+  test("is not a newer note that is ranked below", () => {
+    expect(shown(QUESTION, "en", COURIERS.toReversed())).toHaveLength(2);
+  });
+
+  test.each([
+    ["of another user", { memory: { userKey: 7n as RankedPassage["memory"]["userKey"] } }],
+    ["of another agent", { memory: { agentId: "other" as RankedPassage["memory"]["agentId"] } }],
+    ["a turn of a conversation", { place: { turn: { role: "user", speaker: "Ada", date: null, labelUnits: 0 } } }],
+    ["of the same moment", { day: COURIERS[0]?.day ?? "" }],
+    ["long", { text: `${COURIERS[1]?.text} ${"They come on Mondays. ".repeat(30)}` }],
+  ])("is not a note %s", (_, change) => {
+    const [newer, older] = COURIERS;
+    if (newer === undefined || older === undefined) throw new Error("two notes");
+    expect(shown(QUESTION, "en", [newer, { ...older, ...(change as Partial<Noted>) }])).toHaveLength(2);
+  });
+
+  test("is not the second half of an answer", () => {
+    const notes = [
+      { text: "Hedda is back in Weserblick, now room 8 of the care wing.", day: "2026-05-02" },
+      { text: "Birthdays: Mum 14 February, Hedda 30 September, twins 6 March.", day: "2025-02-11" },
+    ];
+    expect(shown("When is the birthday of the woman in Weserblick?", "en", notes)).toHaveLength(2);
+  });
+
+  test("is not about another number or name of the question", () => {
+    const notes = [
+      { text: "The code of cabin 4 was changed to 7711.", day: "2026-05-02" },
+      { text: "The code of cabin 9 is 3904.", day: "2025-02-11" },
+    ];
+    expect(shown("What is the code of cabin 9?", "en", notes)).toHaveLength(2);
+  });
+});
