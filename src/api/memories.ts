@@ -8,11 +8,12 @@ import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
+import type { HistoryService } from "../services/history.ts";
 import type { Incoming, Intake } from "../services/intake.ts";
 import { isToProcess, type MemoryService } from "../services/memories.ts";
 import type { RelationService } from "../services/relations.ts";
 import { check } from "./check.ts";
-import { changeOf, draftOf } from "./drafts.ts";
+import { changeOf, checkTime, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
 import { pathId } from "./ids.ts";
 import { MemoryJsonCache } from "./memory-json.ts";
@@ -25,6 +26,7 @@ import { listView, memoryView } from "./views.ts";
 export interface MemoryDependencies {
   readonly memories: MemoryService;
   readonly relations: RelationService;
+  readonly history: HistoryService;
   readonly intake: Intake;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
@@ -32,7 +34,7 @@ export interface MemoryDependencies {
 
 /** The operations on /v1/memories, except search, query, graph and upload. */
 export function memoryOperations(uses: MemoryDependencies): readonly Operation[] {
-  const { memories, relations, intake, progressOf, clock } = uses;
+  const { memories, relations, history, intake, progressOf, clock } = uses;
   const json = new MemoryJsonCache(progressOf);
   const view = (memory: Memory, content: schema.CreateMemory["content"]) => ({
     ...memoryView({ memory, content: "" }, progressOf),
@@ -121,8 +123,12 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       query: schema.ListMemories,
       answers: { 200: schema.MemoryList },
       faults: ["invalid_cursor"],
-      read: async ({ principal, query }) => {
-        const page = await memories.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
+      read: async ({ principal, query: { knownAt: then, ...query } }) => {
+        const listing = { limit: LIMITS.pageItemsDefault, ...query };
+        const page =
+          then === undefined
+            ? await memories.list(principal, listing)
+            : await history.list(principal, { ...listing, knownAt: checkTime(then, "knownAt") });
         return { status: 200, body: listView(page, (item) => memoryView(item, progressOf)) };
       },
     }),
@@ -134,11 +140,16 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       method: "GET",
       path: "/v1/memories/:id",
       scope: "memories:read",
-      query: NoQuery,
+      query: schema.GetMemory,
       answers: { 200: schema.Memory },
       faults: ["memory_not_found"],
-      read: async ({ principal, params }) => {
+      read: async ({ principal, params, query: { knownAt } }) => {
         const id = memoryId(params.id);
+        if (knownAt !== undefined) {
+          const then = await history.get(principal, id, checkTime(knownAt, "knownAt"));
+          if (then === null) throw absent(id);
+          return { status: 200, body: json.of(then, then.relations) };
+        }
         const found = await memories.get(principal, id);
         if (found === null) throw absent(id);
         return { status: 200, body: json.of(found, await relations.of(principal, found.memory)) };

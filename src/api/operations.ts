@@ -16,6 +16,7 @@ import type { WebhookService } from "../services/webhooks.ts";
 import { chatOperations } from "./chats.ts";
 import { deletionOperations } from "./deletions.ts";
 import { embedderOperations } from "./embedders.ts";
+import { historyOperations } from "./history.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
@@ -52,6 +53,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     ...memoryOperations(uses),
     ...deletionOperations(uses.deletions),
     ...relationOperations(uses.relations),
+    ...historyOperations(uses.history),
     graphOperation(uses),
     uploadOperation(uses),
     ...urlOperations(uses),

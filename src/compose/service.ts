@@ -180,7 +180,7 @@ function serverActions(
 ): ServerActions {
   const { index, indexes, local, handle, projects, work } = uses;
   const { stores, files, transactions, traces } = uses.storage;
-  const { accounts, retirement } = stores;
+  const { accounts, retirement, history } = stores;
   return {
     wakeIngest: () => work.worker.wake(),
     repairIndexes: (failed, onProgress) => indexes.repair(failed, onProgress),
@@ -195,7 +195,7 @@ function serverActions(
     },
     forget: (request) => {
       if (traces === null) throw new Fault("invalid_state", "These stores cannot be searched for traces.");
-      return forget({ retirement, index, files, log, traces, transactions, projects, clock }, request);
+      return forget({ retirement, history, index, files, log, traces, transactions, projects, clock }, request);
     },
   };
 }

@@ -19,6 +19,7 @@ import { ChatService } from "../services/chats.ts";
 import { DeletionService } from "../services/deletions.ts";
 import { EmbeddingService } from "../services/embeddings.ts";
 import { GraphService } from "../services/graph.ts";
+import { HistoryService } from "../services/history.ts";
 import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
@@ -118,13 +119,16 @@ export function createOperations(
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
     reading,
   });
+  const memoryService = new MemoryService({
+    ...{ memories, retirement, files, index, log, wakeIngest },
+    countDamaged: uses.countDamagedTexts,
+  });
+  const { relations, history } = stores;
   return allOperations({
     jsonBodies: nativeJsonBodies,
-    memories: new MemoryService({
-      ...{ memories, retirement, files, index, log, wakeIngest },
-      countDamaged: uses.countDamagedTexts,
-    }),
-    relations: new RelationService(stores.relations),
+    memories: memoryService,
+    relations: new RelationService(relations),
+    history: new HistoryService({ history, relations, rows: memories, memories: memoryService, index, clock }),
     intake: new Intake({ memories, files, log }),
     deletions: uses.deletions,
     urlFiles: createUrlFiles({

@@ -94,6 +94,8 @@ export interface MemoryChange extends ChangedAttributes {
   /** If it is absent, the content stays. Empty if `upload` is given. */
   readonly content?: string;
   readonly upload?: ReceivedFile;
+  /** Id of the key that sent it; absent: no key did. */
+  readonly by?: string;
 }
 
 /** State of a memory: its status, with the fields that exist only in this status. */
@@ -107,6 +109,8 @@ export interface MemoryDraft extends GivenAttributes {
   /** Empty if `upload` is given. */
   readonly content: string;
   readonly upload?: ReceivedFile;
+  /** Id of the key that sent it; absent: no key did. */
+  readonly by?: string;
 }
 
 /**

@@ -139,6 +139,23 @@ const ofMemory = attributeFields(
 ) as AttributeFields<Exported>;
 const ofScope = attributeFields(ATTRIBUTES.filter(({ isScope }) => isScope)) as AttributeFields<ScopeName>;
 
+const OF_RELATION = {
+  memory_id: apart(idOf("mem")),
+  other_id: apart(idOf("mem")),
+  kind: oneOf(RELATION_KINDS),
+  state: oneOf(["active", "suggested"]),
+  by: column("made_by", oneOf(["rule", "model", "llm", "person"])),
+  /** In thousandths. */
+  confidence: orNull(count),
+  /** Ordinals of the passages. */
+  own_passage: orNull(count),
+  other_passage: orNull(count),
+  evidence: orNull(object),
+  created_at: count,
+  /** Id of the key with which a person set it. */
+  set_by: { ...text, isOptional: true },
+} as const;
+
 /** The fields of each type, in the order in which they are written. Times are Unix milliseconds. */
 export const EXPORT_FIELDS = {
   /** A project without its API keys. Always the first record. */
@@ -147,6 +164,8 @@ export const EXPORT_FIELDS = {
     name: text,
     plan: oneOf(PLAN_NAMES),
     created_at: count,
+    /** Since when earlier texts and relations are complete. */
+    history_since: { ...count, isOptional: true },
     settings: withFields<ExportedSettings>({
       llm: object,
       smart_ingestion: object,
@@ -181,6 +200,10 @@ export const EXPORT_FIELDS = {
     /** Which attributes a caller gave. */
     given: listOf(oneOf(EXTRACTED_FIELDS)),
     extraction: orNull(oneOf(["caller", "llm", "local"])),
+    /** Number of the text, when it replaced another one, and the key that sent it. */
+    text_version: { ...count, isOptional: true },
+    text_since: { ...count, isOptional: true },
+    text_by: { ...text, isOptional: true },
     source: orNull(withFields<MemorySource>({ filename: text, media_type: text, bytes: count })),
     has_file: apart(flag),
     error: apart(
@@ -231,20 +254,19 @@ export const EXPORT_FIELDS = {
    * A relation between two memories of the file (domain/relation.ts). If a person set it, `confidence`, the passages
    * and `evidence` are null.
    */
-  relation: {
+  relation: OF_RELATION,
+  /** A text that a memory of the file had from `since` until `until`. */
+  earlier_text: {
     memory_id: apart(idOf("mem")),
-    other_id: apart(idOf("mem")),
-    kind: oneOf(RELATION_KINDS),
-    state: oneOf(["active", "suggested"]),
-    by: column("made_by", oneOf(["rule", "model", "llm", "person"])),
-    /** In thousandths. */
-    confidence: orNull(count),
-    /** Ordinals of the passages. */
-    own_passage: orNull(count),
-    other_passage: orNull(count),
-    evidence: orNull(object),
-    created_at: count,
+    version: column("text_version", count),
+    content: apart(text),
+    passages: count,
+    since: count,
+    until: count,
+    by: column("text_by", { ...text, isOptional: true as const }),
   },
+  /** A relation that was removed, and the id of the key that did so. */
+  earlier_relation: { ...OF_RELATION, removed_at: count, removed_by: { ...text, isOptional: true } },
   /** A chat without its messages. */
   chat: { id: idOf("chat"), ...ofScope, title: orNull(text), created_at: count },
   /** A message with those sources whose memories are in the file. */

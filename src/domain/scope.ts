@@ -33,6 +33,8 @@ export interface Viewer {
    * without a user.
    */
   readonly userId: string | null;
+  /** The key of the caller; absent: the server acts by itself. */
+  readonly keyId?: KeyId;
 }
 
 /** The authenticated caller: its key, and what that key may see and do. */

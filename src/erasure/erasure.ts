@@ -6,6 +6,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { IndexMaintenance, PublishedMemories } from "../ports/chunk-index.ts";
+import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -19,6 +20,7 @@ const PURGE_MEMORIES = 1_000;
 /** What a sweep erases from. */
 export interface SweptStores {
   readonly retirement: RetirementStore;
+  readonly history: Pick<HistoryStore, "eraseOld">;
   readonly index: PublishedMemories & Pick<IndexMaintenance, "compact" | "drop">;
   readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly log: Log;
@@ -27,14 +29,14 @@ export interface SweptStores {
 }
 
 /**
- * Retracts deleted and expired memories from the indexes, erases those whose retention has ended, then compacts the
- * indexes and erases what is left in the files. If the index of a project fails, this is logged, and the next sweep
- * tries it again; other projects and the purge continue.
+ * Retracts deleted and expired memories from the indexes, erases those whose retention has ended, and earlier texts and
+ * relations whose retention has ended. Then compacts the indexes and erases what is left in the files. If the index of
+ * a project fails, this is logged, and the next sweep tries it again; other projects and the purge continue.
  * @param erasesNow do not put the last step off, although it rewrites all texts
  * @returns true if no file has anything of purged memories any more; false if something may be left
  */
 export async function sweep(stores: SweptStores, erasesNow = false): Promise<boolean> {
-  const { retirement, index, files } = stores;
+  const { retirement, history, index, files } = stores;
   await files.removeAgain();
   if (stores.sweepsRows === false) return index.compact(erasesNow);
   await retractRetired(stores);
@@ -43,6 +45,7 @@ export async function sweep(stores: SweptStores, erasesNow = false): Promise<boo
     async () => retirement.purgeable(SWEEP_MEMORIES),
     async (keys) => retirement.erase(keys),
   );
+  while (await history.eraseOld(SWEEP_MEMORIES));
   const isIndexErased = await index.compact(erasesNow);
   const areRowsErased = await retirement.eraseTraces();
   return isIndexErased && areRowsErased;

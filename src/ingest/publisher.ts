@@ -5,6 +5,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { IndexOf, Publication, PublishedMemories, PublishIndex, VisibleMemory } from "../ports/chunk-index.ts";
+import type { HistoryStore } from "../ports/history-store.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
 import { type Transactions, UnknownOutcome } from "../ports/transactions.ts";
 import { LeaseLost } from "./outcome.ts";
@@ -26,6 +27,8 @@ const ROUND_CHUNKS = 512;
  * a third of a core.
  */
 const ROUND_WAIT_MS = 400;
+/** Version of a memory that has its first text and was processed once. */
+const FIRST_VERSION = 1;
 
 /** What a publisher needs. */
 export interface PublisherDependencies {
@@ -34,7 +37,8 @@ export interface PublisherDependencies {
   readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
   /** Returns the memories among these that still have a row, deleted ones included. */
   readonly withRows: (projectId: ProjectId, keys: readonly MemoryKey[]) => Promise<readonly MemoryKey[]>;
-  readonly index: IndexOf<PublishIndex> & Pick<PublishedMemories, "purge">;
+  readonly index: IndexOf<PublishIndex> & Pick<PublishedMemories, "contents" | "purge" | "eraseReplaced">;
+  readonly history: Pick<HistoryStore, "archived" | "keep">;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
@@ -213,7 +217,9 @@ async function publishRound(
   using index = opened;
   for (const memory of waiting) if (!held.includes(memory)) memory.reject(new LeaseLost());
   if (index === null || held.length === 0) return;
+  const isErasing = await keepEarlierTexts(parts, held);
   await index.publish(held.map((memory) => memory.ready.publication));
+  if (isErasing) await parts.index.eraseReplaced();
   await complete(parts, index, held);
 }
 
@@ -228,6 +234,7 @@ async function* publishInParts(parts: PublisherDependencies, memory: Waiting): A
   using index = opened;
   if (index === null || held.length === 0) throw new LeaseLost();
   const { publication } = memory.ready;
+  const isErasing = await keepEarlierTexts(parts, [memory]);
   try {
     for await (const _ of index.publishInParts(publication)) {
       yield;
@@ -237,6 +244,7 @@ async function* publishInParts(parts: PublisherDependencies, memory: Waiting): A
     await retract(parts, job.projectId, index, [publication.memoryKey]);
     throw error;
   }
+  if (isErasing) await parts.index.eraseReplaced();
   await complete(parts, index, [memory]);
 }
 
@@ -253,6 +261,27 @@ async function openIfHeld(parts: PublisherDependencies, projectId: ProjectId, wa
     index?.[Symbol.dispose]();
     throw error;
   }
+}
+
+/**
+ * Stores the earlier texts that only the text archive has, before a publication replaces them. Returns whether one of
+ * them was erased meanwhile, so that the archive has to erase it too.
+ */
+async function keepEarlierTexts(
+  { history, index }: PublisherDependencies,
+  published: readonly Waiting[],
+): Promise<boolean> {
+  const rewritten = published.flatMap((memory) => {
+    const { key, version } = jobOf(memory).memory;
+    return version === FIRST_VERSION ? [] : [key];
+  });
+  const archived = await history.archived(rewritten);
+  if (archived.size === 0) return false;
+  const texts = await index.contents([...archived.keys()]);
+  for (const [key, { isWanted }] of archived) {
+    await history.keep(key, isWanted ? (texts.get(key)?.content ?? null) : null);
+  }
+  return [...archived.values()].some(({ isWanted }) => !isWanted);
 }
 
 /** Completes the rows of published memories. Retracts those that were deleted or rewritten meanwhile. */

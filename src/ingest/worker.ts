@@ -50,7 +50,7 @@ const UNREFERENCED_FILES_MS = 60 * 60_000;
 
 /** What the worker needs. */
 export interface IngestDependencies {
-  readonly stores: Pick<Stores, "memories" | "jobs" | "retirement">;
+  readonly stores: Pick<Stores, "memories" | "jobs" | "retirement" | "history">;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
   readonly index: ChunkIndex;
@@ -111,6 +111,7 @@ export class IngestWorker {
       renew: async (renewed) => jobs.renew(renewed, LEASE_MS),
       withRows: async (id, keys) => (await jobs.published(id, keys)).map(({ memory }) => memory.key),
       index,
+      history: stores.history,
       clock,
       log,
       isMoreComing: () => this.#capacity.isMoreComing,
@@ -297,7 +298,7 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       try {
         const sweepsRows = (await this.#uses.sweepsRows?.()) ?? true;
-        await sweep({ retirement: stores.retirement, index, files, log, sweepsRows });
+        await sweep({ retirement: stores.retirement, history: stores.history, index, files, log, sweepsRows });
         if (clock.now() - filesCheckedAt >= UNREFERENCED_FILES_MS) {
           // Unreferenced files are left by removed projects and by uploads whose transaction was rolled back.
           await removeUnreferencedFiles(files, stores.memories, UNREFERENCED_FILES_MS);

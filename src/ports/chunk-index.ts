@@ -454,6 +454,8 @@ export interface PublishedMemories {
   stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>>;
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
+  /** Makes the next compaction also erase what earlier publications replaced, as it does after `purge`. */
+  eraseReplaced(): Promise<void>;
 }
 
 /** What keeps the indexes of projects sound and small. */

@@ -36,6 +36,8 @@ export interface MemoryListing extends MemoryScope {
   readonly q?: string;
   /** Whether another memory supersedes the memory as a whole. */
   readonly superseded?: boolean;
+  /** Unix milliseconds: only memories that were accepted by then, and whose text of then is kept; see `superseded`. */
+  readonly knownAt?: number;
   readonly limit: number;
   /**
    * Maximum size of all contents of a page together, in UTF-8 bytes. A page has at least one memory, even if that one

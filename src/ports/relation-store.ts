@@ -47,25 +47,44 @@ export interface Supersession {
   readonly supersededPassages: SupersededPassages;
 }
 
+/** Which relations count. Times are Unix milliseconds. */
+export interface SupersededAt {
+  /** Only those whose newer side happened by then. */
+  readonly asOf?: number;
+  /** Those that stood then, for the passages of then. */
+  readonly knownAt?: number;
+}
+
 /** Relations of memories. */
 export interface RelationStore {
-  /** Relations of a memory, newest first, at most `SHOWN_RELATIONS_MAX`. */
-  of(projectId: ProjectId, key: MemoryKey): Promise<readonly Relation[]>;
+  /**
+   * Relations of a memory, newest first, at most `SHOWN_RELATIONS_MAX`.
+   * @param knownAt Unix milliseconds: the relations that it had then; default: now
+   */
+  of(projectId: ProjectId, key: MemoryKey, knownAt?: number): Promise<readonly Relation[]>;
   /**
    * Sets what a person says of two completed memories of the same user and agent, in place of what stood between them.
    * Returns whether nothing stood in the way: false if a circle of superseding would close.
+   * @param by id of the key of the person
    */
-  set(projectId: ProjectId, own: MemoryKey, other: MemoryKey, type: RelationType | "none"): Promise<boolean>;
+  set(
+    projectId: ProjectId,
+    own: MemoryKey,
+    other: MemoryKey,
+    type: RelationType | "none",
+    by?: string | null,
+  ): Promise<boolean>;
   /**
    * Forgets what a person said of two memories, and looks for relations of them again. False if no person said
    * anything.
+   * @param by id of the key of the person
    */
-  forget(projectId: ProjectId, own: MemoryKey, other: MemoryKey): Promise<boolean>;
-  /** How memories are superseded if only relations count whose newer side happened by `asOf` (Unix milliseconds). */
+  forget(projectId: ProjectId, own: MemoryKey, other: MemoryKey, by?: string | null): Promise<boolean>;
+  /** How memories are superseded at another time. */
   supersededAt(
     projectId: ProjectId,
     keys: readonly MemoryKey[],
-    asOf: number,
+    at: SupersededAt,
   ): Promise<ReadonlyMap<MemoryKey, Supersession>>;
 
   /** Claims jobs, those of newly completed memories first. */

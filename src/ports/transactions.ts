@@ -32,6 +32,7 @@ import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { DeletionStore } from "./deletion-store.ts";
+import type { HistoryStore } from "./history-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
@@ -52,6 +53,7 @@ export interface Stores {
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
   readonly relations: RelationStore;
+  readonly history: HistoryStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
@@ -82,6 +84,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
   relations: ["of", "supersededAt", "waiting"],
+  history: ["entries", "horizon", "textsAt", "archived"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

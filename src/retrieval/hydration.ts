@@ -30,7 +30,7 @@ async function asOfThen(
     supersededBy === null && supersededPassages === null ? [] : [key],
   );
   if (marked.length === 0) return rows;
-  const then = await relations.supersededAt(scope.projectId, marked, asOf);
+  const then = await relations.supersededAt(scope.projectId, marked, { asOf });
   return rows.map(([key, memory]) => [key, { ...memory, ...then.get(key) }]);
 }
 

@@ -159,7 +159,8 @@ export class MemoryService {
     // without drafts, `accept` still refuses a project that does not exist
     for (const part of parts.length === 0 ? [[]] : parts) {
       const dated = await withZonedDates(transaction, viewer.projectId, part);
-      accepted.push(...(await transaction.memories.accept(viewer.projectId, dated)));
+      const sent = dated.map((draft) => ({ ...draft, ...senderOf(viewer) }));
+      accepted.push(...(await transaction.memories.accept(viewer.projectId, sent)));
       if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
     }
     const results = accepted.values();
@@ -192,7 +193,8 @@ export class MemoryService {
     const { userId = before.userId } = change;
     const [dated] = await withZonedDates(transaction, viewer.projectId, [{ ...change, userId }]);
     const occurred = dated?.occurredAt === undefined ? {} : { occurredAt: dated.occurredAt };
-    const accepted = await transaction.memories.change(viewer.projectId, id, { ...change, ...occurred });
+    const changed = { ...change, ...occurred, ...senderOf(viewer) };
+    const accepted = await transaction.memories.change(viewer.projectId, id, changed);
     if (accepted === null) return null;
     return this.#follow(transaction, viewer.projectId, accepted, dayOf(before) !== dayOf(accepted.memory));
   }
@@ -353,6 +355,11 @@ function dayOf(dated: Pick<MemoryDraft, "occurredAt" | "occurredAtGiven" | "meta
   const { occurredAt, occurredAtGiven, metadata } = dated;
   if (occurredAt != null) return (occurredAtGiven ?? isoTime(occurredAt)).slice(0, "2026-11-21".length);
   return metadata?.date === undefined ? null : JSON.stringify(metadata.date);
+}
+
+/** Who sends a draft or a change. */
+function senderOf({ keyId }: Viewer): { readonly by?: string } {
+  return keyId === undefined ? {} : { by: keyId };
 }
 
 /** Whether the content of a draft or a change is processed: it is new, or its memory had failed. */

@@ -40,7 +40,7 @@ export class RelationService {
       if (state.status === "completed") continue;
       throw new Fault("invalid_state", `Only completed memories can be related; ${id} is ${state.status}.`);
     }
-    if (!(await tx.relations.set(viewer.projectId, own.key, other.key, pair.type))) {
+    if (!(await tx.relations.set(viewer.projectId, own.key, other.key, pair.type, viewer.keyId))) {
       throw new Fault("invalid_state", "The two memories would supersede each other in a circle.");
     }
     return tx.relations.of(viewer.projectId, own.key);
@@ -53,7 +53,7 @@ export class RelationService {
     pair: { readonly id: MemoryId; readonly otherId: MemoryId },
   ): Promise<void> {
     const [own, other] = await this.#both(tx, viewer, pair);
-    if (await tx.relations.forget(viewer.projectId, own.key, other.key)) return;
+    if (await tx.relations.forget(viewer.projectId, own.key, other.key, viewer.keyId)) return;
     const message = `No person has said anything of ${own.id} and ${other.id}.`;
     throw new Fault("relation_not_found", message, { param: "memory_id" });
   }

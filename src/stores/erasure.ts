@@ -42,10 +42,10 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
   return [
     // erased before all others, in steps, because there can be many
     { table: "memories", ofMemories, ofUser, ofProject },
-    ...["waiting_contents", "memory_findings", "document_facts", "imported_vectors"].map(ofMemory),
-    {
-      ...{ table: "relations", with: "memories", ofMemories: `(memory_key ${keys} OR other_key ${keys})`, ofProject },
-    },
+    ...["waiting_contents", "memory_findings", "document_facts", "imported_vectors", "earlier_texts"].map(ofMemory),
+    ...["relations", "earlier_relations"].map((table) => ({
+      ...{ table, with: "memories", ofMemories: `(memory_key ${keys} OR other_key ${keys})`, ofProject },
+    })),
     ofMemory("relation_jobs"),
     { table: "message_sources", with: "memories", ofMemories },
     // the body of an event has attributes of its memory, so it is erased with the memory

@@ -20,6 +20,8 @@ import { newId } from "./rows/random.ts";
 import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 
+const DAY_MS = 86_400_000;
+
 /**
  * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is
  * not erased.
@@ -41,6 +43,10 @@ const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at I
 const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
+// What was replaced before the shorter retention is erased already, so a longer one does not bring it back.
+const LENGTHEN = ({ greatest, retentionDays }: Dialect) => `UPDATE projects
+  SET history_since = ${greatest("history_since", `CAST($now AS bigint) - ${DAY_MS} * ${retentionDays}`)}
+  WHERE id = $project AND deleted_at IS NULL AND ${retentionDays} < $retentionDays`;
 const CHANGE = ({ repeatsOfSettings: repeats }: Dialect) => `UPDATE projects
   SET ${["name", "plan", "settings", ...repeats].map((name) => `${name} = coalesce($${name}, ${name})`).join(", ")}
   WHERE id = $project AND deleted_at IS NULL RETURNING ${PROJECT_COLUMNS}`;
@@ -123,6 +129,10 @@ export class ProjectRows {
   /** See AccountStore.changeProject. */
   async change(id: ProjectId, { name, plan, settings }: ProjectChange): Promise<Project | null> {
     const before = settings === undefined ? null : await this.get(id);
+    if (settings !== undefined) {
+      const lengthened = { project: id, now: this.context.clock.now(), retentionDays: settings.retention_days };
+      await this.session.run(LENGTHEN, lengthened);
+    }
     const row = await this.session.get<ProjectRow>(CHANGE, {
       project: id,
       name: name ?? null,

@@ -6,6 +6,7 @@ import { StoredChats } from "./chat-store.ts";
 import type { StoreContext } from "./context.ts";
 import { StoredDeletions } from "./deletion-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
+import { StoredHistory } from "./history/history-store.ts";
 import { StoredAnswers } from "./idempotency-store.ts";
 import { StoredJobs } from "./job-store.ts";
 import type { KeyAccess } from "./key-access.ts";
@@ -31,6 +32,7 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     jobs: new StoredJobs(session, context),
     retirement: new StoredRetirement(session, context),
     relations: new StoredRelations(session, context),
+    history: new StoredHistory(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),

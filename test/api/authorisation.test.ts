@@ -253,6 +253,8 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "DELETE /memories/{}/relations": ({ memoryId, fetchedMemoryId }) => ({
     target: `/memories/${memoryId}/relations?memory_id=${fetchedMemoryId}`,
   }),
+  "GET /memories/{}/history": ({ memoryId }) => ({ target: `/memories/${memoryId}/history` }),
+  "DELETE /memories/{}/history": ({ memoryId }) => ({ target: `/memories/${memoryId}/history` }),
   "DELETE /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}?purge=true` }),
   "DELETE /memories": (_, naming) => ({
     target: "/memories",

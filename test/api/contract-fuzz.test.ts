@@ -9,6 +9,7 @@ import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { isResource, singular } from "../../src/api/examples.ts";
 import type { JsonSchema } from "../../src/api/json-schema.ts";
 import { ID_PREFIXES } from "../../src/domain/ids.ts";
+import { isoTime } from "../../src/kit/clock.ts";
 import {
   AWKWARD_TEXTS,
   BROKEN_TEXTS,
@@ -182,6 +183,8 @@ function named(name: string, schema: JsonSchema): Json | undefined {
     case "occurred_at":
     case "asOf":
       return chance.pick(["2024-05-03", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2024-05-03T01:00+02:00"]);
+    case "knownAt":
+      return isoTime(clock.now());
     case "tags":
       return isText ? '["house","keys"]' : undefined;
     case "metadata":

@@ -147,9 +147,9 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /memories", readMemories, [200], false, {
     name: "listMemories",
-    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q", "superseded"],
+    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt"],
   }),
-  promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory" }),
+  promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory", query: ["knownAt"] }),
   promised("PUT /memories/{}/relations", writeMemories, [200], false, {
     name: "setRelation",
     body: ["memory_id", "type"],
@@ -160,6 +160,8 @@ export const OPERATIONS: readonly Promised[] = [
     query: ["memory_id"],
     required: ["memory_id"],
   }),
+  promised("GET /memories/{}/history", readMemories, [200], false, { name: "getMemoryHistory", query: PAGE }),
+  promised("DELETE /memories/{}/history", writeMemories, [204], false, { name: "eraseMemoryHistory" }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
   promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
   promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),

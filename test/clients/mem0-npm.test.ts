@@ -125,7 +125,8 @@ describe("the client", () => {
     expect(updated).toMatchObject({ id, memory: "Ada keeps bees and hens.", metadata: { since: 2026 } });
     const history = await client.history(id);
     expect(history).toMatchObject([
-      { memoryId: id, event: "ADD", oldMemory: null, newMemory: "Ada keeps bees and hens." },
+      { memoryId: id, event: "ADD", oldMemory: null, newMemory: "Ada keeps bees." },
+      { memoryId: id, event: "UPDATE", oldMemory: "Ada keeps bees.", newMemory: "Ada keeps bees and hens." },
     ]);
 
     expect(await client.batchUpdate([{ memoryId: id, text: "Ada keeps hens." }])).toMatchObject({

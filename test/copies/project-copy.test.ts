@@ -82,7 +82,9 @@ async function fill(service: TestService, site: URL): Promise<void> {
   });
   expect(answer.status).toBe(200);
   await call("POST", "/v1/users", { id: "bob" });
-  await store({ content: "Bob's profile is erased, his memory stays.", userId: "bob" });
+  const { body: bobs } = await store({ content: "Bob's first draft.", userId: "bob" });
+  await call("PUT", `/v1/memories/${bobs.id}`, { content: "Bob's profile is erased, his memory stays." });
+  await service.settled(bobs.id);
   await call("POST", "/v1/webhooks", {
     url: "https://1.1.1.1/hook",
     events: ["memory.completed"],
@@ -91,8 +93,10 @@ async function fill(service: TestService, site: URL): Promise<void> {
   await call("PUT", `/v1/memories/${kept.body.id}`, { title: "Key" });
   const page = await call("POST", "/v1/memories/url", { url: `${site}lamp.txt`, tags: ["sea"], sessionId: "s-2" });
   await service.settled(page.body.id);
-  const body = { memory_id: far.body.id, type: "refines" };
-  expect((await call("PUT", `/v1/memories/${page.body.id}/relations`, body)).status).toBe(200);
+  for (const type of ["duplicates", "refines"]) {
+    const body = { memory_id: far.body.id, type };
+    expect((await call("PUT", `/v1/memories/${page.body.id}/relations`, body)).status).toBe(200);
+  }
 }
 
 /** Rows that refer to a project which is not visible. */
@@ -172,6 +176,9 @@ describe("an exported project", () => {
     expect(of("webhook")).toMatchObject([{ url: "https://1.1.1.1/hook", events: ["memory.completed"] }]);
     expect(of("usage")).toHaveLength(1);
     expect(of("relation")).toMatchObject([{ kind: "refines", by: "person", state: "active", evidence: null }]);
+    const by = expect.stringMatching(/^key_/);
+    expect(of("earlier_text")).toMatchObject([{ content: "Bob's first draft.", version: 1, passages: 1, by }]);
+    expect(of("earlier_relation")).toMatchObject([{ kind: "duplicates", by: "person", removed_by: by }]);
     const text = lines.join("\n");
     for (const secret of ["must not be exported", "whsec_", "api_key"]) expect(text).not.toContain(secret);
   });

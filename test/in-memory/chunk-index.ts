@@ -133,6 +133,10 @@ export class InMemoryChunkIndex implements ChunkIndex {
     );
   }
 
+  async eraseReplaced(): Promise<void> {
+    // nothing is left of what was replaced
+  }
+
   async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     return (await this.project(id)).reconcile(completed);
   }

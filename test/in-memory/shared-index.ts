@@ -115,6 +115,7 @@ class InMemorySharedIndex implements SharedIndex {
         chunkKeys: BigUint64Array.from(chunks, ([, chunkKey]) => chunkKey),
       };
     },
+    noteReplaced: async () => undefined,
     eraseRemoved: async () => true,
   };
 

@@ -34,6 +34,7 @@ import {
   type DocumentText,
   ReadFailure,
 } from "../../src/ports/document-reader.ts";
+import type { HistoryStore } from "../../src/ports/history-store.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
 import type { LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
@@ -244,6 +245,10 @@ class WatchedIndex implements ChunkIndex {
     return this.#index.purge(keys);
   }
 
+  eraseReplaced(): Promise<void> {
+    return this.#index.eraseReplaced();
+  }
+
   drop(id: ProjectId): Promise<void> {
     return this.#index.drop(id);
   }
@@ -274,6 +279,7 @@ export interface IngestHarness {
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
+  readonly history: HistoryStore;
   readonly relations: RelationStore;
   readonly projectModels: ProjectModelStore;
   readonly transactions: Transactions;
@@ -327,7 +333,7 @@ export async function openIngestHarness(
   // Tests call the stores while the worker uses the same connection.
   const reader = openReader(database);
   const { transactions, ...stores } = connectStores(database, reader, { clock, newWebhookSecret });
-  const { memories, jobs, relations, retirement } = stores;
+  const { memories, jobs, relations, retirement, history } = stores;
   const { accounts, extractions, projectModels } = stores;
   const projectId = await accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
@@ -369,7 +375,7 @@ export async function openIngestHarness(
     return project.passages(hits.chunkKeys);
   };
   const harness: IngestHarness = {
-    ...{ clock, database, accounts, extractions, memories, jobs, relations, retirement },
+    ...{ clock, database, accounts, extractions, memories, jobs, relations, retirement, history },
     ...{ projectModels, transactions },
     ...{ index, files, documents, preparer, embedder, otherEmbedder, embedders, projectId },
     worker: newWorker(),

@@ -390,8 +390,7 @@ describe("a sweep", () => {
       return accepted.memory;
     });
   };
-  const sweepOnce = () =>
-    sweep({ retirement: harness.retirement, index: harness.index, files: harness.files, log: createLog("silent") });
+  const sweepOnce = () => sweep({ ...harness, log: createLog("silent") });
   const stillToGo = async () => (await harness.retirement.retired(10_000)).map(({ memoryKey }) => memoryKey);
   const damaged = async (): Promise<never> => {
     throw new Error("the index is damaged");

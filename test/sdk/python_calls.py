@@ -140,6 +140,10 @@ def check(make):  # noqa: PLR0915
     [relation] = mneme.memories.relate(said.id, memory.id, "refines")
     assert relation.memory_id == memory.id
     mneme.memories.forget_relation(said.id, memory.id)
+    removed, set_ = mneme.memories.history(said.id, limit=1).take(2)
+    assert [removed.action, set_.action] == ["removed", "set"]
+    assert mneme.memories.get(said.id, known_at=removed.at).relations == []
+    mneme.memories.erase_history(said.id)
     mneme.memories.delete(said.id)
     found = mneme.memories.search(
         "Where is the spare key?", user_id="ada", limit=3, mode="hybrid", filters={"tags": "house"}, explain=True

@@ -69,6 +69,10 @@ const [relation] = await mneme.memories.relate(said.id, memory.id, "refines");
 assert.equal(relation.memory_id, memory.id);
 assert.equal((await mneme.memories.get(memory.id)).relations[0].type, "refined_by");
 await mneme.memories.forgetRelation(said.id, memory.id);
+const [removed, set] = await mneme.memories.history(said.id, { limit: 1 }).take(2);
+assert.deepEqual([removed.action, set.action], ["removed", "set"]);
+assert.equal((await mneme.memories.get(said.id, { knownAt: removed.at })).relations.length, 0);
+await mneme.memories.eraseHistory(said.id);
 await mneme.memories.delete(said.id);
 
 const params = { userId: "ada", limit: 3, mode: "hybrid", filters: { tags: "house" }, explain: true };

@@ -163,7 +163,7 @@ onEachDatabase("RelationStore", (open) => {
       await finds(newer, older);
       await finds(third, newer);
       const at = async (asOf: number) =>
-        (await stores.relations.supersededAt(project, [older.key], asOf)).get(older.key)?.supersededBy;
+        (await stores.relations.supersededAt(project, [older.key], { asOf })).get(older.key)?.supersededBy;
       expect([await at(third.createdAt), await at(newer.createdAt), await at(newer.createdAt - 1)]).toEqual([
         third.id,
         newer.id,

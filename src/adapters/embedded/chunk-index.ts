@@ -118,7 +118,15 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     // earlier calls of `publish` must reach the archive first
     for (const opening of [...this.#projects.values()]) await (await opening).changesStarted;
     await this.#parts.archive.remove(memoryKeys);
-    if (memoryKeys.length === 0) return;
+    if (memoryKeys.length > 0) this.#eraseLater();
+  }
+
+  async eraseReplaced(): Promise<void> {
+    await this.#parts.archive.noteReplaced();
+    this.#eraseLater();
+  }
+
+  #eraseLater(): void {
     this.#parts.quarantine.clear();
     for (const id of this.#projects.keys()) this.#toErase.add(id);
   }

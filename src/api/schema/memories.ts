@@ -21,6 +21,7 @@ import {
   Body,
   Filters,
   Instructions,
+  KnownAt,
   ListOf,
   MaxSources,
   Mode,
@@ -83,7 +84,11 @@ export const ListMemories = Query({
   tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
   superseded: Type.Boolean({ description: "true: only memories with `superseded_by`; false: only those without" }),
+  knownAt: KnownAt,
 });
+
+/** Query parameters of getMemory. */
+export const GetMemory = Query({ knownAt: KnownAt });
 
 /** Query parameters of deleteMemory. */
 export const DeleteMemory = Query({

@@ -96,7 +96,8 @@ export function mem0Endpoints(parts: Mem0Dependencies): readonly ProtocolEndpoin
     }),
     reads("/v1/memories/:id/history/", "history", async ({ operations, params, query }) => {
       fieldsOf(query, EVERYWHERE);
-      return historyView(await operations.call("getMemory", ofMemory(params.id ?? "")));
+      const memory = await operations.call("getMemory", ofMemory(params.id ?? ""));
+      return historyView(memory, await textsOf(operations, params.id ?? ""));
     }),
     endpoint("PUT", "/v1/batch/", "batchUpdate", true, batchUpdate),
     endpoint("DELETE", "/v1/batch/", "batchDelete", true, batchDelete),
@@ -105,6 +106,18 @@ export function mem0Endpoints(parts: Mem0Dependencies): readonly ProtocolEndpoin
       endpoint("DELETE", `/${version}/entities/:type/:id/`, "deleteEntity", false, (call) => deleteEntity(call, parts)),
     ),
   ];
+}
+
+/** The texts of a memory, newest first. */
+async function textsOf(operations: Operations, id: string): Promise<readonly JsonRecord[]> {
+  const texts: JsonRecord[] = [];
+  for (let cursor: unknown; cursor !== null; ) {
+    const query = { limit: LIMITS.pageItems, ...(cursor !== undefined && { cursor }) };
+    const page = await operations.call("getMemoryHistory", { ...ofMemory(id), query });
+    texts.push(...(page.data as JsonRecord[]).filter(({ kind }) => kind === "text"));
+    cursor = page.cursor;
+  }
+  return texts;
 }
 
 function endpoint(

@@ -40,23 +40,24 @@ export function entityView(user: JsonRecord): JsonRecord {
   };
 }
 
-/** The state of a memory as the only entry of its history: Mneme keeps no earlier texts. */
-export function historyView(memory: JsonRecord): readonly JsonRecord[] {
-  return [
-    {
-      id: `${String(memory.id)}-1`,
-      memory_id: memory.id,
-      input: [],
-      old_memory: null,
-      new_memory: memory.content,
-      user_id: memory.userId ?? null,
-      categories: memory.tags ?? [],
-      metadata: metadataOf(memory.metadata).own,
-      event: "ADD",
-      created_at: memory.created_at,
-      updated_at: memory.updated_at,
-    },
-  ];
+/**
+ * The history of a memory, oldest first. Only its texts have a history, so other attributes are as today.
+ * @param texts entries of the API with the texts that are kept, newest first
+ */
+export function historyView(memory: JsonRecord, texts: readonly JsonRecord[]): readonly JsonRecord[] {
+  return texts.toReversed().map(({ version, content, from }, at, oldestFirst) => ({
+    id: `${String(memory.id)}-${String(version)}`,
+    memory_id: memory.id,
+    input: [],
+    old_memory: oldestFirst[at - 1]?.content ?? null,
+    new_memory: content,
+    user_id: memory.userId ?? null,
+    categories: memory.tags ?? [],
+    metadata: metadataOf(memory.metadata).own,
+    event: version === 1 ? "ADD" : "UPDATE",
+    created_at: memory.created_at,
+    updated_at: at === oldestFirst.length - 1 ? memory.updated_at : from,
+  }));
 }
 
 /** What a caller of mem0 put into the metadata, and what this interface keeps beside it. */

@@ -4,7 +4,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
 import { ofMemory } from "../../api/operation-calls.ts";
 import { Body, Optional } from "../../api/schema/fields.ts";
-import { AnswerState, ListMemories, QueryMemories, SearchMemories } from "../../api/schema/memories.ts";
+import {
+  AnswerState,
+  GetMemory as GetMemoryQuery,
+  ListMemories,
+  QueryMemories,
+  SearchMemories,
+} from "../../api/schema/memories.ts";
 import type { JsonRecord } from "../../kit/record.ts";
 import { splitsPair } from "../../kit/text-cut.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
@@ -91,6 +97,7 @@ export const getMemory: Tool = tool({
   annotations: READS,
   input: Body({
     memory_id: MemoryIdArgument,
+    knownAt: Optional(GetMemoryQuery.properties.knownAt),
     offset: Optional(
       Type.Integer({
         minimum: 0,
@@ -105,9 +112,10 @@ export const getMemory: Tool = tool({
     next_offset: Type.Optional(Type.Integer({ description: "Present if the text goes on" })),
     note: Note,
   }),
-  run: async ({ memory_id, offset, max_tokens }, { operations }) => {
+  run: async ({ memory_id, knownAt, offset, max_tokens }, { operations }) => {
     const tokensMax = max_tokens ?? MEMORY_TOKENS;
-    const whole = memoryResult(await operations.call("getMemory", ofMemory(memory_id)));
+    const query = knownAt == null ? {} : { knownAt };
+    const whole = memoryResult(await operations.call("getMemory", { ...ofMemory(memory_id), query }));
     const { item: memory, isLighter } = lightened(whole, tokensMax, MEMORY_ATTRIBUTES_SHARE);
     const lighterNote = isLighter ? `Because of max_tokens ${tokensMax}, ${LIGHTER}.` : null;
     const start = startOf(memory.content, offset ?? 0);

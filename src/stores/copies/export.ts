@@ -76,7 +76,8 @@ export class ProjectExport {
     for (const type of Object.keys(RECORD_ROWS) as readonly RowType[]) {
       if (type === "memory") yield* this.#memories();
       else if (type === "message") yield* this.#messages();
-      else if (type === "relation") yield* this.#relations();
+      else if (type === "relation" || type === "earlier_relation") yield* this.#relations(type);
+      else if (type === "earlier_text") yield* this.#earlierTexts();
       else yield* this.#each(type);
     }
   }
@@ -100,11 +101,24 @@ export class ProjectExport {
     for await (const rows of this.#pages(type)) for (const row of rows) yield recordOf(type, row);
   }
 
-  async *#relations(): AsyncGenerator<ExportRecord> {
-    for await (const rows of this.#pages("relation")) {
+  async *#relations(type: "relation" | "earlier_relation"): AsyncGenerator<ExportRecord> {
+    for await (const rows of this.#pages(type)) {
       for (const row of rows) {
         const { memory_id, other_id } = row;
-        yield { ...recordOf("relation", row), memory_id: string(memory_id), other_id: string(other_id) };
+        yield { ...recordOf(type, row), memory_id: string(memory_id), other_id: string(other_id) };
+      }
+    }
+  }
+
+  async *#earlierTexts(): AsyncGenerator<ExportRecord> {
+    for await (const page of this.#pages("earlier_text")) {
+      for (const rows of groupsWithin(page, PAGE_CONTENT_BYTES, (row) => Number(row.content_bytes))) {
+        const archived = rows.flatMap(({ content, memory_key }) => (content === null ? [memory_key as bigint] : []));
+        const contents = await this.snapshot.contents(archived);
+        for (const row of rows) {
+          const content = text(row.content) ?? contents.get(row.memory_key as bigint) ?? "";
+          yield { ...recordOf("earlier_text", row), memory_id: string(row.memory_id), content };
+        }
       }
     }
   }

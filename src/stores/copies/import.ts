@@ -147,12 +147,12 @@ class ProjectImport {
 
   async #begin(record: RecordOf<"project">): Promise<void> {
     if (this.#project !== null) throw new ExportError("there is more than one record of type project");
-    const { id, settings } = record;
+    const { id, settings, history_since = this.#target.clock.now() } = record;
     const llm = { ...DEFAULT_SETTINGS.llm, ...settings.llm, api_key: null, is_address_trusted: false };
     const stored: ProjectSettings = { ...settings, llm };
     const row = {
       ...{ ...columnsOf(record), settings: JSON.stringify(stored), secret: systemRandom(PROJECT_SECRET_BYTES) },
-      deleted_at: this.#target.hidden(),
+      ...{ deleted_at: this.#target.hidden(), history_since },
     };
     const made = await this.#target.write(async (session) => {
       const repeats = only(session.dialect.repeatsOfSettings, stored);
@@ -176,7 +176,8 @@ class ProjectImport {
       for (const record of batch) {
         if (await this.#insert(session, project.key, record)) continue;
         if (record.type === "vectors") throw strayVectors(record.memory_id);
-        if (record.type === "relation") throw strayRelation(record);
+        if (record.type === "relation" || record.type === "earlier_relation") throw strayRelation(record);
+        if (record.type === "earlier_text") throw strayText(record);
         const which = "id" in record ? record.id : `of ${record.month_start}`;
         throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
       }
@@ -204,7 +205,14 @@ class ProjectImport {
         const { memory_id, ...row } = columns;
         return memory_key !== null && isInserted(session, table, { ...row, memory_key });
       }
-      case "relation": {
+      case "earlier_text": {
+        const memory_key = await keyOf(session, MEMORY_KEY, { id: record.memory_id, project });
+        const { content } = record;
+        const row = { ...columns, memory_key, content, content_bytes: Buffer.byteLength(content, "utf8") };
+        return memory_key !== null && isInserted(session, table, row);
+      }
+      case "relation":
+      case "earlier_relation": {
         const memory_key = await keyOf(session, MEMORY_KEY, { id: record.memory_id, project });
         const other_key = await keyOf(session, MEMORY_KEY, { id: record.other_id, project });
         const row = { ...columns, project_key: project, memory_key, other_key };
@@ -259,7 +267,8 @@ async function insertMemory(session: Session, record: RecordOf<"memory">, row: A
     {
       ...row,
       ...only(session.dialect.repeatsOfSource, sourceColumns(stored as string | null)),
-      ...{ version: 1, status: isRead ? "processing" : status, is_reindexed: Number(isRead) },
+      ...{ version: 1, text_version: record.text_version ?? 1 },
+      ...{ status: isRead ? "processing" : status, is_reindexed: Number(isRead) },
       title_folded: title === null ? null : foldTitle(title),
       content_bytes: record.has_file ? (source?.bytes ?? 0) : Buffer.byteLength(content, "utf8"),
       extraction: record.extraction ?? (isRead ? "local" : null),
@@ -352,7 +361,11 @@ function strayVectors(memoryId: string): ExportError {
   return new ExportError(`vectors of memory ${memoryId} do not follow its record, or are there twice`);
 }
 
-function strayRelation({ memory_id, other_id }: RecordOf<"relation">): ExportError {
+function strayText({ memory_id, version }: RecordOf<"earlier_text">): ExportError {
+  return new ExportError(`text ${version} of memory ${memory_id} is there twice, or the memory is not in the file`);
+}
+
+function strayRelation({ memory_id, other_id }: RecordOf<"relation" | "earlier_relation">): ExportError {
   return new ExportError(
     `the relation of memory ${memory_id} with ${other_id} is there twice, or one of the two is not in the file`,
   );

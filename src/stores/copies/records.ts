@@ -14,6 +14,14 @@ type RowValue = AnyRow[string];
 
 const userOf = (table: string) => `(SELECT users.id FROM users WHERE users.user_key = ${table}.user_key) AS user_id`;
 
+const relationRows = <Table extends string>(table: Table, key: string) => ({
+  ...{ table, key, columns: `${table}.*, memories.id AS memory_id, others.id AS other_id` },
+  from: `${table} JOIN memories ON memories.memory_key = ${table}.memory_key
+      JOIN memories AS others ON others.memory_key = ${table}.other_key
+      WHERE ${table}.project_key = $project AND ${LIVE}
+        AND others.deleted_at IS NULL AND (others.expires_at IS NULL OR others.expires_at > $now)`,
+});
+
 /**
  * The types with a row per record, in the order in which they are written: the table, the key that orders its rows, and
  * a query of those of a project. `owners`, whose keys are columns of the table, is all that import.ts needs for a type
@@ -38,14 +46,13 @@ export const RECORD_ROWS = {
         AND document_facts.content_sha256 = memories.content_sha256
       WHERE memories.project_key = $project AND ${LIVE}`,
   },
-  relation: {
-    ...{ table: "relations", key: "relation_key" },
-    columns: "relations.*, memories.id AS memory_id, others.id AS other_id",
-    from: `relations JOIN memories ON memories.memory_key = relations.memory_key
-      JOIN memories AS others ON others.memory_key = relations.other_key
-      WHERE relations.project_key = $project AND ${LIVE}
-        AND others.deleted_at IS NULL AND (others.expires_at IS NULL OR others.expires_at > $now)`,
+  relation: relationRows("relations", "relation_key"),
+  earlier_text: {
+    ...{ table: "earlier_texts", key: "earlier_text_key", columns: "earlier_texts.*, memories.id AS memory_id" },
+    from: `earlier_texts JOIN memories USING (memory_key)
+      WHERE memories.project_key = $project AND ${LIVE} AND until > 0`,
   },
+  earlier_relation: relationRows("earlier_relations", "earlier_relation_key"),
   chat: {
     ...{ table: "chats", owners: ["project", "user"], key: "chat_key", columns: `chats.*, ${userOf("chats")}` },
     from: "chats WHERE project_key = $project",

@@ -7,6 +7,7 @@ import type { Memory, MemoryChange } from "../../domain/memory.ts";
 import type { Accepted } from "../../ports/memory-store.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
+import { EarlierRows } from "../history/earlier-rows.ts";
 import { Outbox } from "../outbox.ts";
 import { ProjectQuotas } from "../project-quotas.ts";
 import { RelationRows } from "../relations/relation-rows.ts";
@@ -28,7 +29,8 @@ import { UserKeys, userKeyOf } from "../user-rows.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 
 /** The columns of a `KnownRow` in the project `$project`. */
-export const KNOWN_COLUMNS = `${MEMORY_COLUMNS}, memories.content_sha256, CAST($project AS text) AS project_id`;
+export const KNOWN_COLUMNS = `${MEMORY_COLUMNS}, memories.content_sha256, memories.text_version, memories.text_since,
+  memories.text_by, CAST($project AS text) AS project_id`;
 
 // A claim may change the row at the same time: it does not take the lock of the project. Locking the row lets both
 // happen one after the other.
@@ -58,6 +60,7 @@ export class MemoryChanges {
   readonly #quotas: ProjectQuotas;
   readonly #outbox: Outbox;
   readonly #relations: RelationRows;
+  readonly #earlier: EarlierRows;
 
   constructor(
     private readonly session: Session,
@@ -67,6 +70,7 @@ export class MemoryChanges {
     this.#quotas = new ProjectQuotas(session, this.#expiry);
     this.#outbox = new Outbox(session, context);
     this.#relations = new RelationRows(session, context);
+    this.#earlier = new EarlierRows(session);
   }
 
   /** See MemoryStore.change. */
@@ -123,12 +127,17 @@ export class MemoryChanges {
     const { userId } = change;
     const newKey = userId == null ? null : await users.ensureKnown(userId, now);
     const userKey = userId === undefined ? known.user_key : newKey;
-    const after = columnsAfter(change, known, { userKey, isRework: work !== null });
+    const isOtherText = work !== null && !work.isSame;
+    const text = isOtherText
+      ? { text_version: known.text_version + 1n, text_since: BigInt(now), text_by: change.by ?? null }
+      : known;
+    const after = columnsAfter(change, known, { userKey, isRework: work !== null, text });
     if (work === null && isUnchanged(known, after)) {
       return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
     }
     if (work !== null) {
       const { content, fingerprint, upload } = work;
+      if (isOtherText) await this.#earlier.keepText(known, now);
       const source = sourceColumns(upload === null ? null : unreadSource(upload));
       await this.session.run(REWORK, { key, now, ...source, ...fingerprint });
       await putContent(this.session, key, content);
@@ -136,7 +145,7 @@ export class MemoryChanges {
     const row = await this.session.get<MemoryRow>(UPDATE, { key, now, ...after });
     invariant(row !== null, `memory ${known.id} disappeared within its own change`);
     await this.context.engine.replaceTags(this.session, [{ row, before: known.tags }]);
-    await this.#changeRelations(known, row, work !== null);
+    await this.#changeRelations(known, row, { isRework: work !== null, by: change.by ?? null });
     const memory = toMemory(row);
     if (work !== null) return { memory, outcome: "rewritten", releasedFile: keptFileOf(known) };
     await this.#outbox.record(known.project_key, "memory.updated", [memory]);
@@ -144,11 +153,16 @@ export class MemoryChanges {
   }
 
   /** Removes the relations that no longer hold, and looks for others. */
-  async #changeRelations(before: MemoryRow, row: MemoryRow, isRework: boolean): Promise<void> {
+  async #changeRelations(
+    before: MemoryRow,
+    row: MemoryRow,
+    { isRework, by }: { readonly isRework: boolean; readonly by: string | null },
+  ): Promise<void> {
     const isMoved = row.user_key !== before.user_key || row.agent_id !== before.agent_id;
     if (isMoved) await this.#relations.removeAllOf([row]);
-    else if (isRework || row.occurred_at !== before.occurred_at) await this.#relations.removeFoundOf([row.memory_key]);
-    else return;
+    else if (isRework || row.occurred_at !== before.occurred_at) {
+      await this.#relations.removeFoundOf([row.memory_key], by);
+    } else return;
     if (row.status === "completed") await this.#relations.addJobs([row.memory_key], false);
   }
 

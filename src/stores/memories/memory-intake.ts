@@ -142,7 +142,8 @@ class Insertions {
     const { userId, content, upload } = draft;
     const userKey = userId === undefined ? null : await this.users.ensureKnown(userId, this.context.clock.now());
     const source = upload === undefined ? null : unreadSource(upload);
-    const columns = columnsAfter(draft, null, { userKey, isRework: false });
+    const text = { text_version: 1n, text_since: null, text_by: draft.by ?? null };
+    const columns = columnsAfter(draft, null, { userKey, isRework: false, text });
     this.#waiting.push({ position, memory: { content, fingerprint, source, columns } });
     this.#characters += content.length;
     if (this.#characters > INSERTED_CHARACTERS_MAX) await this.flush();

@@ -6,6 +6,8 @@ import { decodeCursor, type Page } from "../../domain/page.ts";
 import type { MemoryListing } from "../../ports/memory-store.ts";
 import type { StoreContext } from "../context.ts";
 import { cursorBinding } from "../cursor-binding.ts";
+import type { Dialect } from "../dialect.ts";
+import { hasEffect, RELATIONS_THEN } from "../relations/relation-rows.ts";
 import { foldTitle, type MemoryRow } from "../rows/memory.ts";
 import { memoryPage } from "../rows/memory-page.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
@@ -27,8 +29,9 @@ export class MemoryLists {
     const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
     const part = listing.q === undefined ? null : foldTitle(listing.q);
     const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
-    const { superseded } = listing;
-    const bound = superseded === undefined ? list : ([...list, String(superseded)] as const);
+    const { superseded, knownAt } = listing;
+    const known = knownAt === undefined ? [] : [`at ${knownAt}`];
+    const bound = [...list, ...(superseded === undefined ? [] : [String(superseded)]), ...known] as const;
     const binding = await cursorBinding(this.session, projectId, bound);
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { contains, indexedBy } = this.session.dialect;
@@ -42,7 +45,8 @@ export class MemoryLists {
       ...(agentId === null ? [] : ["memories.agent_id = $agentId"]),
       ...(sessionId === null ? [] : ["memories.session_id = $sessionId"]),
       ...(tag === null ? [] : [TAGGED]),
-      ...(superseded === undefined ? [] : [`memories.superseded_by IS ${superseded ? "NOT NULL" : "NULL"}`]),
+      ...(superseded === undefined ? [] : [supersededWhere(superseded, knownAt, this.session.dialect)]),
+      ...(knownAt === undefined ? [] : [HAD_TEXT]),
       ...(part === null ? [] : [contains("memories.title_folded", "$part")]),
       ...(before === null ? [] : [`${key} < $before`]),
     ];
@@ -52,7 +56,7 @@ export class MemoryLists {
     const values: Bindings = { project: projectId, now: this.context.clock.now(), rows: limit + 1, before };
     const rows = await this.session.all<MemoryRow>(
       `SELECT ${MEMORY_COLUMNS} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY ${key} DESC LIMIT $rows`,
-      { ...values, status, type, userId, agentId, sessionId, tag, part },
+      { ...values, status, type, userId, agentId, sessionId, tag, part, knownAt: knownAt ?? null },
     );
     return memoryPage(rows, listing, binding);
   }
@@ -60,6 +64,22 @@ export class MemoryLists {
 
 const TAGGED = `memory_tags.memory_key = memories.memory_key AND memory_tags.project_key = ${OPEN_PROJECT}
   AND memory_tags.tag = $tag`;
+
+const EARLIER_THEN = `FROM earlier_texts
+  WHERE earlier_texts.memory_key = memories.memory_key AND since <= $knownAt AND until > $knownAt`;
+const HAD_TEXT = `(coalesce(memories.text_since, memories.created_at) <= $knownAt OR EXISTS (SELECT 1 ${EARLIER_THEN}))`;
+// as RelationStore.supersededAt says it of a memory of one passage
+const supersededThen = (dialect: Dialect) => `coalesce((SELECT passages ${EARLIER_THEN}), memories.chunk_count) <= 1
+  AND EXISTS (SELECT 1 FROM ${RELATIONS_THEN} AS relations
+    JOIN memories AS newer ON newer.memory_key = relations.memory_key
+    JOIN projects ON projects.project_key = relations.project_key
+    WHERE relations.other_key = memories.memory_key AND kind = 'supersedes' AND state = 'active'
+    AND ${hasEffect(dialect)} AND newer.deleted_at IS NULL AND (newer.expires_at IS NULL OR newer.expires_at > $now))`;
+
+function supersededWhere(superseded: boolean, knownAt: number | undefined, dialect: Dialect): string {
+  if (knownAt === undefined) return `memories.superseded_by IS ${superseded ? "NOT NULL" : "NULL"}`;
+  return `${superseded ? "" : "NOT "}(${supersededThen(dialect)})`;
+}
 
 // The index of the condition that leaves the fewest rows. Few memories are processing or failed; most are completed. A
 // session has fewer memories than its user, and an agent may serve all users. Each index has only memories that are not

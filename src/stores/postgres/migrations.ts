@@ -480,6 +480,61 @@ const ANSWER_STATES = `
 ALTER TABLE messages ADD COLUMN answer_state ${TEXT} CHECK (answer_state IN ('answered', 'partial', 'not_found'));
 `;
 
+// Earlier states of memories: texts that were replaced, and relations that were removed.
+const EARLIER_STATES = `
+-- of the current text: its number among the texts of the memory, when it was accepted (null: created_at), and the id
+-- of the key that sent it
+ALTER TABLE memories ADD COLUMN text_version bigint NOT NULL DEFAULT 1;
+ALTER TABLE memories ADD COLUMN text_since bigint;
+ALTER TABLE memories ADD COLUMN text_by ${TEXT};
+CREATE INDEX memories_rewritten ON memories (project_key, text_since) WHERE text_since IS NOT NULL;
+
+CREATE TABLE earlier_texts (
+  earlier_text_key ${KEY},
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  text_version bigint NOT NULL,
+  -- null: the table texts still has it, because the text that replaced it has not been published
+  content ${TEXT},
+  content_bytes bigint NOT NULL,
+  -- number of passages; 0 if it was never published
+  passages bigint NOT NULL,
+  since bigint NOT NULL,
+  until bigint NOT NULL,
+  text_by ${TEXT},
+  UNIQUE (memory_key, text_version)
+);
+CREATE INDEX earlier_texts_by_end ON earlier_texts (until);
+
+-- id of the key with which a person set the relation
+ALTER TABLE relations ADD COLUMN set_by ${TEXT};
+CREATE TABLE earlier_relations (
+  earlier_relation_key ${KEY},
+  project_key bigint NOT NULL REFERENCES projects,
+  memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  other_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
+  kind ${TEXT} NOT NULL,
+  state ${TEXT} NOT NULL,
+  made_by ${TEXT} NOT NULL,
+  set_by ${TEXT},
+  confidence bigint,
+  own_passage bigint,
+  other_passage bigint,
+  -- JSON; null if a person set it, or the texts were erased
+  evidence ${TEXT},
+  created_at bigint NOT NULL,
+  removed_at bigint NOT NULL,
+  -- id of the key that removed it; null: no key did
+  removed_by ${TEXT}
+);
+CREATE INDEX earlier_relations_of ON earlier_relations (memory_key);
+CREATE INDEX earlier_relations_about ON earlier_relations (other_key);
+CREATE INDEX earlier_relations_by_end ON earlier_relations (removed_at);
+
+-- nothing that was replaced before this time is known
+ALTER TABLE projects ADD COLUMN history_since bigint NOT NULL DEFAULT 0;
+UPDATE projects SET history_since = (extract(epoch FROM now()) * 1000)::bigint;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -492,4 +547,5 @@ export const MIGRATIONS: readonly string[] = [
   RELATIONS,
   TIMES_AS_MEANT,
   ANSWER_STATES,
+  EARLIER_STATES,
 ];

@@ -73,6 +73,10 @@ export class PostgresTexts implements TextArchive {
     this.#hasRemoved = true;
   }
 
+  async noteReplaced(): Promise<void> {
+    this.#hasRemoved = true;
+  }
+
   async contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredText>> {
     if (memoryKeys.length === 0) return new Map();
     const rows = await this.#reading.all<TextRow>(CONTENTS, { keys: memoryKeys });

@@ -2,8 +2,10 @@
 // their relations here, in the same transaction.
 
 import type { ProjectId } from "../../domain/ids.ts";
+import type { SupersededAt } from "../../ports/relation-store.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
+import { EarlierRows, RELATION_COLUMNS } from "../history/earlier-rows.ts";
 import { Outbox, type OutboxContext } from "../outbox.ts";
 import { toVisible } from "../rows/job.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
@@ -35,16 +37,27 @@ const ABOUT = ({ isIn }: Dialect) => `SELECT DISTINCT other_key AS key FROM rela
 
 const OLDER = ({ isIn }: Dialect) => `SELECT DISTINCT other_key AS key FROM relations
   WHERE memory_key ${isIn("keys")} AND kind = 'supersedes' AND state = 'active'`;
-const NEWER = ({
-  isIn,
-  json,
-}: Dialect) => `SELECT relations.memory_key, relations.other_key, own_passage, other_passage,
+/** The relations that stood at `$knownAt`, as a table. */
+export const RELATIONS_THEN = `(
+    SELECT relation_key, ${RELATION_COLUMNS} FROM relations WHERE created_at <= $knownAt
+    UNION ALL
+    SELECT earlier_relation_key, ${RELATION_COLUMNS} FROM earlier_relations
+      WHERE created_at <= $knownAt AND removed_at > $knownAt)`;
+/** Condition: relations of this project have an effect. */
+export const hasEffect = ({ json }: Dialect) =>
+  `(made_by = 'person' OR coalesce(${json("projects.settings")} ->> 'superseding', 'on') <> 'off')`;
+const newer =
+  (table: string) =>
+  (dialect: Dialect): string =>
+    `SELECT relations.memory_key, relations.other_key, own_passage, other_passage,
     newer.id AS newer_id, coalesce(newer.occurred_at, newer.created_at) AS happened_at
-  FROM relations JOIN memories AS newer ON newer.memory_key = relations.memory_key
+  FROM ${table} AS relations JOIN memories AS newer ON newer.memory_key = relations.memory_key
     JOIN projects ON projects.project_key = relations.project_key
-  WHERE relations.other_key ${isIn("keys")} AND kind = 'supersedes' AND state = 'active'
-    AND (made_by = 'person' OR coalesce(${json("projects.settings")} ->> 'superseding', 'on') <> 'off')
+  WHERE relations.other_key ${dialect.isIn("keys")} AND kind = 'supersedes' AND state = 'active'
+    AND ${hasEffect(dialect)}
     AND newer.deleted_at IS NULL AND (newer.expires_at IS NULL OR newer.expires_at > $now)`;
+const NEWER = newer("relations");
+const NEWER_THEN = newer(RELATIONS_THEN);
 const MARKS = ({ isIn }: Dialect) => `SELECT memory_key, chunk_count, superseded_by, superseded_passages FROM memories
   WHERE memory_key ${isIn("keys")} AND deleted_at IS NULL ORDER BY memory_key`;
 const SET_MARKS = `UPDATE memories SET superseded_by = $by, superseded_passages = $passages
@@ -74,27 +87,34 @@ type Marks = {
 /** Relations and their consequences in one transaction. */
 export class RelationRows {
   readonly #outbox: Outbox;
+  readonly #earlier: EarlierRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: OutboxContext & Pick<StoreContext, "onSuperseded" | "onRelationJobs">,
   ) {
     this.#outbox = new Outbox(session, context);
+    this.#earlier = new EarlierRows(session);
   }
 
-  /** Removes all relations of memories that were deleted or have another user or agent. */
+  /** Removes all relations, also earlier ones, of memories that were deleted or have another user or agent. */
   async removeAllOf(memories: readonly { readonly memory_key: bigint; readonly id: string }[]): Promise<void> {
     if (memories.length === 0) return;
     const keys = memories.map(({ memory_key }) => memory_key);
     const removed = await this.#delete(keys, [DELETE_OF, DELETE_ABOUT]);
+    await this.#earlier.eraseRelations(keys);
     const ids = memories.map(({ id }) => id);
     const naming = await this.session.all<{ memory_key: bigint }>(NAMING, { ids });
     if (removed.length === 0 && naming.length === 0) return;
     await this.settle([...removed.map(({ other_key }) => other_key), ...naming.map(({ memory_key }) => memory_key)]);
   }
 
-  /** Removes the relations that no person set, of memories with a new content or time. */
-  async removeFoundOf(keys: readonly bigint[]): Promise<void> {
+  /**
+   * Removes the relations that no person set, of memories with a new content or time.
+   * @param by id of the key that changed the memories; null: no key did
+   */
+  async removeFoundOf(keys: readonly bigint[], by: string | null): Promise<void> {
+    await this.#earlier.keepFoundRelations(keys, { now: this.context.clock.now(), by });
     const removed = await this.#delete(keys, [DELETE_FOUND_OF, DELETE_FOUND_ABOUT]);
     if (removed.length > 0) await this.settle(removed.map(({ other_key }) => other_key));
   }
@@ -132,12 +152,13 @@ export class RelationRows {
   }
 
   /** The chains that lead from memories to those that supersede them. */
-  async chainsFrom(keys: Iterable<bigint>, asOf: number | null = null): Promise<Chains> {
+  async chainsFrom(keys: Iterable<bigint>, { asOf, knownAt }: SupersededAt = {}): Promise<Chains> {
     const rows: SupersedingRow[] = [];
     const seen = new Set(keys);
     for (let next = [...seen]; next.length > 0 && seen.size <= CHAIN_MAX; ) {
-      const found = await this.session.all<SupersedingRow>(NEWER, { keys: next, now: this.context.clock.now() });
-      const counting = asOf === null ? found : found.filter(({ happened_at }) => Number(happened_at) <= asOf);
+      const params = { keys: next, now: this.context.clock.now(), knownAt: knownAt ?? null };
+      const found = await this.session.all<SupersedingRow>(knownAt === undefined ? NEWER : NEWER_THEN, params);
+      const counting = asOf === undefined ? found : found.filter(({ happened_at }) => Number(happened_at) <= asOf);
       rows.push(...counting);
       next = [...new Set(counting.map(({ memory_key }) => memory_key))].filter((key) => !seen.has(key));
       for (const key of next) seen.add(key);

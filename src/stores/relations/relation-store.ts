@@ -2,10 +2,9 @@
 // it. Its consequences for the memories are in relation-rows.ts. The row of a job is the only note of it: a claim
 // counts its attempts, which fences those that claimed it before.
 
-import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Superseding } from "../../domain/project.ts";
 import {
-  type Evidence,
   FOUND_RELATIONS_MAX,
   type FoundRelation,
   REVERSED,
@@ -16,30 +15,47 @@ import {
   type RelationType,
   SHOWN_RELATIONS_MAX,
 } from "../../domain/relation.ts";
-import type { EndedJob, RelationClaim, RelationJob, RelationStore, Supersession } from "../../ports/relation-store.ts";
+import type {
+  EndedJob,
+  RelationClaim,
+  RelationJob,
+  RelationStore,
+  SupersededAt,
+  Supersession,
+} from "../../ports/relation-store.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
+import { EarlierRows } from "../history/earlier-rows.ts";
 import { type MemoryRow, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, PROJECT_KEY } from "../rows/sql.ts";
 import type { Bindings, Session } from "../session.ts";
-import { RelationRows } from "./relation-rows.ts";
+import { RELATIONS_THEN, RelationRows } from "./relation-rows.ts";
+import { relationOf, type ShownRow } from "./relation-view.ts";
 
-const SHOWN = `SELECT relations.kind, relations.state, relations.made_by, relations.confidence, relations.evidence,
+const shown = (
+  table: string,
+) => `SELECT relations.kind, relations.state, relations.made_by, relations.confidence, relations.evidence,
     relations.created_at, memories.id AS other_id,
     CAST(CASE WHEN relations.memory_key = $key THEN 1 ELSE 0 END AS bigint) AS is_own
-  FROM relations JOIN memories
+  FROM ${table} AS relations JOIN memories
     ON memories.memory_key = CASE WHEN relations.memory_key = $key THEN relations.other_key ELSE relations.memory_key END
   WHERE (relations.memory_key = $key OR relations.other_key = $key) AND relations.project_key = ${PROJECT_KEY}
     AND relations.kind <> 'none' AND ${LIVE}
   ORDER BY relations.created_at DESC, relations.relation_key DESC LIMIT $rows`;
+const SHOWN = shown("relations");
+const SHOWN_THEN = shown(RELATIONS_THEN);
+const PASSAGES = ({ isIn }: Dialect) => `SELECT memory_key, coalesce((SELECT passages FROM earlier_texts
+      WHERE earlier_texts.memory_key = memories.memory_key AND since <= $knownAt AND until > $knownAt), chunk_count)
+    AS passages
+  FROM memories WHERE memory_key ${isIn("keys")}`;
 
 const BETWEEN = "((memory_key = $own AND other_key = $other) OR (memory_key = $other AND other_key = $own))";
 const REPLACE = `DELETE FROM relations WHERE ${BETWEEN}`;
 const FORGET = `DELETE FROM relations WHERE ${BETWEEN} AND made_by = 'person' RETURNING 1 AS n`;
-const INSERT = `INSERT INTO relations (project_key, memory_key, other_key, kind, state, made_by, confidence, own_passage,
-    other_passage, evidence, created_at)
-  VALUES ((SELECT project_key FROM memories WHERE memory_key = $own), $own, $other, $kind, $state, $by, $confidence,
-    $ownPassage, $otherPassage, $evidence, $now)
+const INSERT = `INSERT INTO relations (project_key, memory_key, other_key, kind, state, made_by, set_by, confidence,
+    own_passage, other_passage, evidence, created_at)
+  VALUES ((SELECT project_key FROM memories WHERE memory_key = $own), $own, $other, $kind, $state, $by, $setBy,
+    $confidence, $ownPassage, $otherPassage, $evidence, $now)
   ON CONFLICT DO NOTHING`;
 
 const NEXT = ({ forUpdateSkipLocked }: Dialect) => `SELECT relation_jobs.memory_key FROM relation_jobs
@@ -72,49 +88,53 @@ const FOUND_COUNTS = ({ isIn }: Dialect) => `SELECT key, count(*) AS n FROM (
     SELECT other_key AS key FROM relations WHERE other_key ${isIn("keys")} AND made_by <> 'person') AS counted
   GROUP BY key`;
 
-type ShownRow = {
-  readonly kind: RelationKind;
-  readonly state: RelationState;
-  readonly made_by: RelationMaker;
-  readonly confidence: bigint | null;
-  readonly evidence: string | null;
-  readonly created_at: bigint;
-  readonly other_id: string;
-  readonly is_own: bigint;
-};
 type ClaimedRow = MemoryRow & { readonly project_id: string; readonly superseding: Superseding };
 type LeasedRow = { readonly memory_key: bigint; readonly attempts: bigint; readonly is_backlog: bigint };
 
 /** Relations of memories, and the jobs that find them. */
 export class StoredRelations implements RelationStore {
   readonly #rows: RelationRows;
+  readonly #earlier: EarlierRows;
 
   constructor(
     private readonly session: Session,
     private readonly context: StoreContext,
   ) {
     this.#rows = new RelationRows(session, context);
+    this.#earlier = new EarlierRows(session);
   }
 
-  async of(projectId: ProjectId, key: MemoryKey): Promise<readonly Relation[]> {
+  async of(projectId: ProjectId, key: MemoryKey, knownAt?: number): Promise<readonly Relation[]> {
     const params = { project: projectId, key, now: this.#now, rows: SHOWN_RELATIONS_MAX };
-    return (await this.session.all<ShownRow>(SHOWN, params)).map(relationOf);
+    const rows =
+      knownAt === undefined
+        ? await this.session.all<ShownRow>(SHOWN, params)
+        : await this.session.all<ShownRow>(SHOWN_THEN, { ...params, knownAt });
+    return rows.map(relationOf);
   }
 
-  async set(_projectId: ProjectId, own: MemoryKey, other: MemoryKey, type: RelationType | "none"): Promise<boolean> {
+  async set(
+    _projectId: ProjectId,
+    own: MemoryKey,
+    other: MemoryKey,
+    type: RelationType | "none",
+    setBy: string | null = null,
+  ): Promise<boolean> {
     const isReversed = type === "superseded_by" || type === "refined_by";
     const kind: RelationKind = isReversed ? (REVERSED[type] as RelationKind) : (type as RelationKind);
     const [from, to] = isReversed ? [other, own] : [own, other];
+    await this.#earlier.keepRelationsBetween(own, other, { now: this.#now, by: setBy });
     await this.session.run(REPLACE, { own, other });
     if (kind === "supersedes" && (await this.#rows.chainsFrom([from])).leadsFrom(from, to)) {
       return false; // the caller undoes its transaction
     }
-    await this.#insert({ own: from, other: to, kind, state: "active", by: "person" });
+    await this.#insert({ own: from, other: to, kind, state: "active", by: "person", setBy });
     await this.#rows.settle([own, other]);
     return true;
   }
 
-  async forget(_projectId: ProjectId, own: MemoryKey, other: MemoryKey): Promise<boolean> {
+  async forget(_projectId: ProjectId, own: MemoryKey, other: MemoryKey, by: string | null = null): Promise<boolean> {
+    await this.#earlier.keepSaidRelationsBetween(own, other, { now: this.#now, by });
     const forgotten = await this.session.all(FORGET, { own, other });
     if (forgotten.length === 0) return false;
     await this.#rows.settle([own, other]);
@@ -125,18 +145,13 @@ export class StoredRelations implements RelationStore {
   async supersededAt(
     _projectId: ProjectId,
     keys: readonly MemoryKey[],
-    asOf: number,
+    at: SupersededAt,
   ): Promise<ReadonlyMap<MemoryKey, Supersession>> {
-    const chains = await this.#rows.chainsFrom(keys, asOf);
-    const rows = await this.session.all<{ memory_key: bigint; chunk_count: bigint }>(
-      ({ isIn }) => `SELECT memory_key, chunk_count FROM memories WHERE memory_key ${isIn("keys")}`,
-      { keys },
-    );
+    const chains = await this.#rows.chainsFrom(keys, at);
+    const params = { keys, knownAt: at.knownAt ?? null };
+    const rows = await this.session.all<{ memory_key: bigint; passages: bigint }>(PASSAGES, params);
     return new Map(
-      rows.map(({ memory_key: key, chunk_count }) => [
-        key as MemoryKey,
-        chains.of({ key, passages: Number(chunk_count) }),
-      ]),
+      rows.map(({ memory_key: key, passages }) => [key as MemoryKey, chains.of({ key, passages: Number(passages) })]),
     );
   }
 
@@ -248,6 +263,7 @@ export class StoredRelations implements RelationStore {
     readonly kind: RelationKind;
     readonly state: RelationState;
     readonly by: RelationMaker;
+    readonly setBy?: string | null;
     readonly confidence?: number;
     readonly ownPassage?: number;
     readonly otherPassage?: number;
@@ -259,19 +275,4 @@ export class StoredRelations implements RelationStore {
   get #now(): number {
     return this.context.clock.now();
   }
-}
-
-function relationOf(row: ShownRow): Relation {
-  const kind = row.kind as Exclude<RelationKind, "none">;
-  const evidence = row.evidence === null ? null : (JSON.parse(row.evidence) as Evidence);
-  const isOwn = row.is_own === 1n;
-  return {
-    type: isOwn ? kind : REVERSED[kind],
-    memoryId: row.other_id as MemoryId,
-    state: row.state,
-    by: row.made_by,
-    confidence: row.confidence === null ? null : Number(row.confidence) / 1_000,
-    evidence: evidence === null || isOwn ? evidence : { own: evidence.other, other: evidence.own },
-    createdAt: Number(row.created_at),
-  };
 }

@@ -11,11 +11,11 @@ import {
   type ExtractedField,
 } from "../../domain/memory-attributes.ts";
 import { foldTitle, type MemoryRow } from "./memory.ts";
-import { type GivenColumns, OWN_ATTRIBUTES, toColumn } from "./memory-columns.ts";
+import { type GivenColumns, OWN_ATTRIBUTES, type TextColumns, toColumn } from "./memory-columns.ts";
 import { type ContentFingerprint, fingerprintOfFile } from "./memory-file.ts";
 
 /** A row of an existing memory, with the additional columns that a change needs. */
-export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
+export type KnownRow = MemoryRow & TextColumns & { readonly content_sha256: Uint8Array; readonly project_id: string };
 
 /**
  * Whether a row has all of these values already. JSON is compared by value: the order of the members of `metadata` does
@@ -49,10 +49,15 @@ export function fingerprintOf(content: string): ContentFingerprint {
 export function columnsAfter(
   change: ChangedAttributes,
   known: MemoryRow | null,
-  { userKey, isRework }: { readonly userKey: bigint | null; readonly isRework: boolean },
+  {
+    userKey,
+    isRework,
+    text,
+  }: { readonly userKey: bigint | null; readonly isRework: boolean; readonly text: TextColumns },
 ): GivenColumns {
   const givenBefore: readonly AttributeName[] = known === null ? [] : JSON.parse(known.given);
-  const after: Partial<Record<keyof GivenColumns, string | bigint | null>> = {};
+  const { text_version, text_since, text_by } = text;
+  const after: Partial<Record<keyof GivenColumns, string | bigint | null>> = { text_version, text_since, text_by };
   for (const attribute of OWN_ATTRIBUTES) {
     const { property, column, setBy } = attribute;
     const value = change[property];
@@ -77,6 +82,8 @@ export type NewWork = {
   readonly content: string;
   readonly fingerprint: ContentFingerprint;
   readonly upload: ReceivedFile | null;
+  /** Whether the memory has this content already, and failed. */
+  readonly isSame: boolean;
 };
 
 /**
@@ -88,7 +95,7 @@ export function newWork(known: KnownRow, change: Pick<MemoryChange, "content" | 
   if (content === undefined) return null;
   const fingerprint = upload === null ? fingerprintOf(content) : fingerprintOfFile(upload);
   const isSame = Buffer.from(known.content_sha256).equals(fingerprint.contentSha256);
-  return isSame && known.status !== "failed" ? null : { content, fingerprint, upload };
+  return isSame && known.status !== "failed" ? null : { content, fingerprint, upload, isSame };
 }
 
 /** A value after a change; undefined keeps the value before it. */

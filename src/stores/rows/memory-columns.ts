@@ -25,12 +25,19 @@ export type AttributeColumns = {
 };
 /** An attribute that callers can set and that the table `memories` has itself. */
 type OwnAttribute = Exclude<GivenAttribute, "userId">;
-/** What callers can set of a row: attributes, which of those that can be extracted were given, and the user. */
-export type GivenColumns = Pick<AttributeColumns, ColumnName<OwnAttribute>> & {
-  readonly title_folded: string | null;
-  readonly given: string;
-  readonly user_key: bigint | null;
+/** What is known of the current text of a row: its number, when it replaced another one, and the key that sent it. */
+export type TextColumns = {
+  readonly text_version: bigint;
+  readonly text_since: bigint | null;
+  readonly text_by: string | null;
 };
+/** What callers can set of a row: attributes, which of those that can be extracted were given, the user, the text. */
+export type GivenColumns = Pick<AttributeColumns, ColumnName<OwnAttribute>> &
+  TextColumns & {
+    readonly title_folded: string | null;
+    readonly given: string;
+    readonly user_key: bigint | null;
+  };
 
 /** The attributes that callers can set, except the user. */
 export const OWN_ATTRIBUTES = GIVEN_ATTRIBUTES.filter(
@@ -42,6 +49,9 @@ export const GIVEN_COLUMNS: readonly { readonly name: keyof GivenColumns; readon
   { name: "title_folded", type: "text" },
   { name: "given", type: "text" },
   { name: "user_key", type: "bigint" },
+  { name: "text_version", type: "bigint" },
+  { name: "text_since", type: "bigint" },
+  { name: "text_by", type: "text" },
 ];
 /** Names of the columns that callers can set, for INSERT. */
 export const GIVEN_NAMES = GIVEN_COLUMNS.map(({ name }) => name).join(", ");

@@ -520,6 +520,61 @@ const ANSWER_STATES = `
 ALTER TABLE messages ADD COLUMN answer_state TEXT CHECK (answer_state IN ('answered', 'partial', 'not_found'));
 `;
 
+// Earlier states of memories: texts that were replaced, and relations that were removed.
+const EARLIER_STATES = `
+-- of the current text: its number among the texts of the memory, when it was accepted (null: created_at), and the id
+-- of the key that sent it
+ALTER TABLE memories ADD COLUMN text_version INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE memories ADD COLUMN text_since INTEGER;
+ALTER TABLE memories ADD COLUMN text_by TEXT;
+CREATE INDEX memories_rewritten ON memories (project_key, text_since) WHERE text_since IS NOT NULL;
+
+CREATE TABLE earlier_texts (
+  earlier_text_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  memory_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+  text_version INTEGER NOT NULL,
+  -- null: memories.duckdb still has it, because the text that replaced it has not been published
+  content TEXT,
+  content_bytes INTEGER NOT NULL,
+  -- number of passages; 0 if it was never published
+  passages INTEGER NOT NULL,
+  since INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  text_by TEXT,
+  UNIQUE (memory_key, text_version)
+) STRICT;
+CREATE INDEX earlier_texts_by_end ON earlier_texts (until);
+
+-- id of the key with which a person set the relation
+ALTER TABLE relations ADD COLUMN set_by TEXT;
+CREATE TABLE earlier_relations (
+  earlier_relation_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  memory_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+  other_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  set_by TEXT,
+  confidence INTEGER,
+  own_passage INTEGER,
+  other_passage INTEGER,
+  -- JSON; null if a person set it, or the texts were erased
+  evidence TEXT,
+  created_at INTEGER NOT NULL,
+  removed_at INTEGER NOT NULL,
+  -- id of the key that removed it; null: no key did
+  removed_by TEXT
+) STRICT;
+CREATE INDEX earlier_relations_of ON earlier_relations (memory_key);
+CREATE INDEX earlier_relations_about ON earlier_relations (other_key);
+CREATE INDEX earlier_relations_by_end ON earlier_relations (removed_at);
+
+-- nothing that was replaced before this time is known
+ALTER TABLE projects ADD COLUMN history_since INTEGER NOT NULL DEFAULT 0;
+UPDATE projects SET history_since = unixepoch('now') * 1000;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -541,6 +596,7 @@ export const MIGRATIONS: readonly string[] = [
   RELATIONS,
   TIMES_AS_MEANT,
   ANSWER_STATES,
+  EARLIER_STATES,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -152,6 +152,11 @@ def plain(value: Any) -> Any:
     raise MnemeError(f"A value of the type {type(value).__name__} cannot be sent as JSON.")
 
 
+def moment_of(value: Moment | Unset) -> str | Unset:
+    """A time as a parameter of a query."""
+    return value if isinstance(value, Unset) else str(plain(value))
+
+
 def form_of(**fields: Any) -> dict[str, str]:
     """Fields of a form: lists and maps as JSON, nothing for None."""
     given = {name: value for name, value in body_of(**fields).items() if value is not None}

@@ -6,6 +6,14 @@ export type ClientOptions = {
 
 export type Webhooks = MemoryCompletedWebhookRequest | MemoryFailedWebhookRequest | MemoryUpdatedWebhookRequest | MemoryDeletedWebhookRequest | MemorySupersededWebhookRequest | WebhookTestWebhookRequest;
 
+export type Actor = {
+    kind: 'key' | 'rule' | 'model' | 'llm' | 'system';
+    /**
+     * key_…; null for all other kinds
+     */
+    id: string | null;
+};
+
 export type BatchResult = {
     data: Array<{
         index: number;
@@ -319,6 +327,44 @@ export type EventList = {
      * pass it to the next request; null on the last page
      */
     cursor: string | null;
+};
+
+export type HistoryList = {
+    data: Array<HistoryText | HistoryRelation>;
+    has_more: boolean;
+    /**
+     * pass it to the next request; null on the last page
+     */
+    cursor: string | null;
+};
+
+export type HistoryRelation = {
+    kind: 'relation';
+    action: 'set' | 'removed';
+    /**
+     * ISO 8601, UTC
+     */
+    at: string;
+    relation: Relation;
+    by: Actor;
+};
+
+export type HistoryText = {
+    kind: 'text';
+    /**
+     * number among the texts of the memory
+     */
+    version: number;
+    content: string;
+    /**
+     * ISO 8601, UTC
+     */
+    from: string;
+    /**
+     * when it was replaced; null: it is the current one
+     */
+    until: string | null;
+    by: Actor;
 };
 
 export type Job = {
@@ -1474,6 +1520,10 @@ export type ListMemoriesData = {
          * true: only memories with `superseded_by`; false: only those without
          */
         superseded?: boolean;
+        /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string;
     };
     url: '/memories';
 };
@@ -1799,7 +1849,12 @@ export type GetMemoryData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string;
+    };
     url: '/memories/{id}';
 };
 
@@ -2256,6 +2311,137 @@ export type SetRelationResponses = {
 };
 
 export type SetRelationResponse = SetRelationResponses[keyof SetRelationResponses];
+
+export type EraseMemoryHistoryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/memories/{id}/history';
+};
+
+export type EraseMemoryHistoryErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type EraseMemoryHistoryError = EraseMemoryHistoryErrors[keyof EraseMemoryHistoryErrors];
+
+export type EraseMemoryHistoryResponses = {
+    /**
+     * Success, without a body.
+     */
+    204: void;
+};
+
+export type EraseMemoryHistoryResponse = EraseMemoryHistoryResponses[keyof EraseMemoryHistoryResponses];
+
+export type GetMemoryHistoryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `cursor` of the previous page
+         */
+        cursor?: string;
+    };
+    url: '/memories/{id}/history';
+};
+
+export type GetMemoryHistoryErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_cursor`: The cursor is damaged, or belongs to another list or to other filters.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetMemoryHistoryError = GetMemoryHistoryErrors[keyof GetMemoryHistoryErrors];
+
+export type GetMemoryHistoryResponses = {
+    /**
+     * Success.
+     */
+    200: HistoryList;
+};
+
+export type GetMemoryHistoryResponse = GetMemoryHistoryResponses[keyof GetMemoryHistoryResponses];
 
 export type GetMemoryGraphData = {
     body?: never;

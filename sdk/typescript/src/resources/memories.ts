@@ -7,10 +7,14 @@ import {
   createMemoryFromUrl,
   deleteMemories,
   deleteMemory,
+  eraseMemoryHistory,
   forgetRelation,
+  type GetMemoryData,
   getJob,
   getMemory,
   getMemoryGraph,
+  getMemoryHistory,
+  type HistoryList,
   type Job,
   listMemories,
   type MatchedMemories,
@@ -117,9 +121,10 @@ export class Memories {
     return this.#waited(await this.#transport.call(send, "always", options), options);
   }
 
-  /** Reads a memory. */
-  get(id: string, options?: CallOptions): Promise<Memory> {
-    return this.#transport.call((core) => getMemory({ ...core, path: { id } }), "always", options);
+  /** Reads a memory. `knownAt`: with its text and relations of then. */
+  get(id: string, { knownAt, ...options }: CallOptions & GetMemoryData["query"] = {}): Promise<Memory> {
+    const query = knownAt === undefined ? {} : { knownAt };
+    return this.#transport.call((core) => getMemory({ ...core, path: { id }, query }), "always", options);
   }
 
   /** Lists memories, newest first. */
@@ -201,6 +206,22 @@ export class Memories {
   async forgetRelation(id: string, otherId: string, options?: CallOptions): Promise<void> {
     const query = { memory_id: otherId };
     await this.#transport.remove((core) => forgetRelation({ ...core, path: { id }, query }), options);
+  }
+
+  /** Lists the texts that a memory has and had, and when relations were set and removed, newest first. */
+  history(
+    id: string,
+    { limit, ...options }: CallOptions & { readonly limit?: number } = {},
+  ): List<HistoryList["data"][number]> {
+    return new List((cursor) => {
+      const query = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) };
+      return this.#transport.call((core) => getMemoryHistory({ ...core, path: { id }, query }), "always", options);
+    });
+  }
+
+  /** Erases all earlier texts of a memory for good. */
+  async eraseHistory(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.remove((core) => eraseMemoryHistory({ ...core, path: { id } }), options);
   }
 
   /** Finds passages, best first. */

@@ -86,6 +86,15 @@ export class Archive implements TextArchive {
   }
 
   /**
+   * Makes the next `eraseRemoved` also overwrite what was replaced before.
+   * @throws StoreError if the file cannot be used
+   */
+  async noteReplaced(): Promise<void> {
+    this.#removals += 1;
+    await this.database.write((writer) => writer.run(NOTE_REMOVAL));
+  }
+
+  /**
    * Returns texts by memory key, without keys that are not stored. Keys that are close together (a page of a list, a
    * batch) take a few milliseconds. Each key that is far from the others takes up to 2 ms.
    * @throws StoreError if the file cannot be used

@@ -17,6 +17,7 @@ from .._shared import (
     UploadFile,
     body_of,
     form_of,
+    moment_of,
     plain,
 )
 from ..core.api.memories import (
@@ -25,10 +26,12 @@ from ..core.api.memories import (
     create_memory_from_url,
     delete_memories,
     delete_memory,
+    erase_memory_history,
     forget_relation,
     get_job,
     get_memory,
     get_memory_graph,
+    get_memory_history,
     list_memories,
     query_memories,
     refetch_memory,
@@ -39,6 +42,9 @@ from ..core.api.memories import (
     upload_memory,
 )
 from ..core.models.batch_result import BatchResult
+from ..core.models.history_list import HistoryList
+from ..core.models.history_relation import HistoryRelation
+from ..core.models.history_text import HistoryText
 from ..core.models.job import Job
 from ..core.models.list_memories_status import ListMemoriesStatus
 from ..core.models.matched_memories import MatchedMemories
@@ -233,9 +239,16 @@ class AsyncMemories:
         memory = await self._transport.call(refetch_memory.request(id), Memory.from_dict, _call_options(options))
         return await self._searchable(memory, wait_timeout, options) if wait else memory
 
-    async def get(self, id: str, **options: Unpack[CallOptions]) -> Memory:  # noqa: A002 name of the API
-        """Read a memory."""
-        return await self._transport.call(get_memory.request(id), Memory.from_dict, _call_options(options))
+    async def get(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        known_at: Moment | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> Memory:
+        """Read a memory. `known_at`: with its text and relations of then."""
+        request = get_memory.request(id, known_at=moment_of(known_at))
+        return await self._transport.call(request, Memory.from_dict, _call_options(options))
 
     def list(
         self,
@@ -248,6 +261,8 @@ class AsyncMemories:
         session_id: str | Unset = UNSET,
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
+        superseded: bool | Unset = UNSET,
+        known_at: Moment | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> AsyncList[Memory]:
         """List memories, newest first. `q` is a part of the title."""
@@ -263,6 +278,8 @@ class AsyncMemories:
                 session_id=session_id,
                 tag=tag,
                 q=q,
+                superseded=superseded,
+                known_at=moment_of(known_at),
             )
             return await self._transport.call(request, MemoryList.from_dict, _call_options(options))
 
@@ -396,6 +413,25 @@ class AsyncMemories:
     async def forget_relation(self, id: str, memory_id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002
         """Forget what a person said of two memories."""
         await self._transport.remove(forget_relation.request(id, memory_id=memory_id), _call_options(options))
+
+    def history(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        limit: int | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> AsyncList[HistoryText | HistoryRelation]:
+        """List the texts that a memory has and had, and when relations were set and removed, newest first."""
+
+        async def fetch(cursor: str | Unset) -> HistoryList:
+            request = get_memory_history.request(id, limit=limit, cursor=cursor)
+            return await self._transport.call(request, HistoryList.from_dict, _call_options(options))
+
+        return AsyncList(fetch)
+
+    async def erase_history(self, id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002 name of the API
+        """Erase all earlier texts of a memory for good."""
+        await self._transport.remove(erase_memory_history.request(id), _call_options(options))
 
     async def search(
         self,

@@ -1,5 +1,7 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .actor import Actor
+from .actor_kind import ActorKind
 from .batch_result import BatchResult
 from .batch_result_data_item_type_0 import BatchResultDataItemType0
 from .batch_result_data_item_type_0_outcome import BatchResultDataItemType0Outcome
@@ -52,6 +54,10 @@ from .error_event import ErrorEvent
 from .event import Event
 from .event_data import EventData
 from .event_list import EventList
+from .history_list import HistoryList
+from .history_relation import HistoryRelation
+from .history_relation_action import HistoryRelationAction
+from .history_text import HistoryText
 from .job import Job
 from .job_error import JobError
 from .job_status import JobStatus
@@ -170,6 +176,8 @@ from .webhook_with_secret import WebhookWithSecret
 from .webhook_with_secret_events_item import WebhookWithSecretEventsItem
 
 __all__ = (
+    "Actor",
+    "ActorKind",
     "BatchResult",
     "BatchResultDataItemType0",
     "BatchResultDataItemType0Outcome",
@@ -216,6 +224,10 @@ __all__ = (
     "Event",
     "EventData",
     "EventList",
+    "HistoryList",
+    "HistoryRelation",
+    "HistoryRelationAction",
+    "HistoryText",
     "Job",
     "JobError",
     "JobStatus",

@@ -20,6 +20,7 @@ def request(
     tag: str | Unset = UNSET,
     q: str | Unset = UNSET,
     superseded: bool | Unset = UNSET,
+    known_at: str | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of list_memories."""
     params: dict[str, Any] = {}
@@ -47,6 +48,8 @@ def request(
     params["q"] = q
 
     params["superseded"] = superseded
+
+    params["knownAt"] = known_at
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 

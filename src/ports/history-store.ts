@@ -1,0 +1,66 @@
+// Earlier states of memories: texts that were replaced, and relations that were removed. Implemented by stores/, on
+// SQLite and on PostgreSQL.
+//
+// Obligations of an implementation:
+// - An earlier text is stored in the transaction that replaces it (MemoryStore), an earlier relation in the one that
+//   removes it (RelationStore). A relation that goes with a deleted memory is not kept.
+// - If the text is published, only the text archive has it at that time. It is then stored without its content, and
+//   `archived` names its memory until `keep` has been called. Whoever publishes another text of a memory calls `keep`
+//   before that.
+// - No method returns what was replaced or removed before the horizon of the project: `retention_days` back, or the
+//   time since which earlier states are complete.
+
+import type { RelationEntry, TextEntry } from "../domain/history.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Page } from "../domain/page.ts";
+
+/** A text of the history. `content` is null if the row of the memory or the text archive has it. */
+export type StoredTextEntry = Omit<TextEntry, "content"> & { readonly content: string | null };
+/** An entry of the history as it is stored. */
+export type StoredHistoryEntry = StoredTextEntry | RelationEntry;
+
+/** The text of a memory at an earlier time. */
+export interface TextThen {
+  readonly version: number;
+  /** null: the text archive has it. */
+  readonly content: string | null;
+}
+
+/** Which entries to list. */
+export interface HistoryListing {
+  readonly limit: number;
+  readonly cursor?: string;
+  /** Maximum size of all texts of a page together, in UTF-8 bytes. One text is listed even if it is larger. */
+  readonly contentBytesMax: number;
+}
+
+/** Earlier states of memories. */
+export interface HistoryStore {
+  /**
+   * The texts and relations of a live memory, newest first.
+   * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
+   */
+  entries(projectId: ProjectId, key: MemoryKey, listing: HistoryListing): Promise<Page<StoredHistoryEntry>>;
+  /** Erases all earlier texts of a memory for good, also as evidence of its earlier relations, which stay. */
+  erase(projectId: ProjectId, key: MemoryKey): Promise<void>;
+  /** Start of the time of which all states are known, Unix milliseconds; the current time if nothing is kept. */
+  horizon(projectId: ProjectId): Promise<number>;
+  /**
+   * The texts at `at` of those memories that have another one now, by key; null if the memory had none then, or it is
+   * not kept. Memories that are not in the map have had their text since then.
+   */
+  textsAt(
+    projectId: ProjectId,
+    keys: readonly MemoryKey[],
+    at: number,
+  ): Promise<ReadonlyMap<MemoryKey, TextThen | null>>;
+  /**
+   * Those of the memories of whose last earlier text only the text archive has the content, and whether it is still
+   * wanted: `erase` may have been called since.
+   */
+  archived(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, { readonly isWanted: boolean }>>;
+  /** Stores the content of the earlier text that only the text archive has; null: forgets it, erased or lost. */
+  keep(key: MemoryKey, content: string | null): Promise<void>;
+  /** Erases up to `limit` texts and relations whose retention has ended. Returns whether there may be more. */
+  eraseOld(limit: number): Promise<boolean>;
+}
