@@ -90,6 +90,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   return {
     parts: {
       relations: stores.relations,
+      history: stores.history,
       ...{ index, memories, accounts: stores.accounts, embedders, rerankers, languageOf: queryLanguage, clock },
       // quality must not depend on how busy the machine is
       rerankDeadlineMs: Number.POSITIVE_INFINITY,

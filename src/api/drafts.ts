@@ -189,6 +189,11 @@ export function askedAt(
   };
 }
 
+/** @throws Fault `invalid_request` if `knownAt` is no time */
+export function knownAtOf({ knownAt }: { readonly knownAt?: string | null }): { readonly knownAt?: number } {
+  return knownAt == null ? {} : { knownAt: checkTime(knownAt, "knownAt") };
+}
+
 function checkContent(content: CreateMemory["content"], param: string): void {
   // a long text is never blank
   if (typeof content === "string") checkNotBlank(content, param, "give the text to store");

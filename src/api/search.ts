@@ -10,7 +10,7 @@ import type { Principal } from "../domain/scope.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, RequestedSearch, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
-import { askedAt, checkAsks, checkNotBlank } from "./drafts.ts";
+import { askedAt, checkAsks, checkNotBlank, knownAtOf } from "./drafts.ts";
 import { type Answer, type Operation, reading, type WrittenAnswer, writing } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -45,6 +45,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       wantsEvidence: body.explain ?? false,
       ...scopeOf(body),
       ...askedAt(body),
+      ...knownAtOf(body),
     };
     const ranking = await search.search(principal, requested, asker);
     return { status: 200, body: searchView(ranking, body.explain === true) };
@@ -114,6 +115,7 @@ function questionOf(body: Static<typeof schema.QueryMemories>): Question {
     model: body.model ?? null,
     ...scopeOf(body),
     ...askedAt(body),
+    ...knownAtOf(body),
   };
 }
 

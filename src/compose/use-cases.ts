@@ -110,8 +110,9 @@ export function createOperations(
   const { embedders, rerankers } = models;
   const wakeIngest = () => worker.wake();
   const reading = { languageOf: queryLanguage, rerankDeadlineMs: config.rerankDeadline };
-  const searching = { index, memories, relations: stores.relations, accounts, embedders, rerankers, ...reading, clock };
-  const search = new SearchService({ ...searching, users, queue });
+  const { relations, history } = stores;
+  const searching = { index, memories, relations, history, accounts, embedders, rerankers, ...reading, clock };
+  const search = new SearchService({ ...searching, preparer: models.preparer, users, queue });
   const answers = new AnswerService({
     search,
     accounts,
@@ -123,7 +124,6 @@ export function createOperations(
     ...{ memories, retirement, files, index, log, wakeIngest },
     countDamaged: uses.countDamagedTexts,
   });
-  const { relations, history } = stores;
   return allOperations({
     jsonBodies: nativeJsonBodies,
     memories: memoryService,

@@ -1,7 +1,7 @@
 // Metadata filters: parses the caller's `filters`, with errors that name the position and the fix, and tests whether a
 // memory matches them. No input or output; retrieval decides which memories are tested.
 
-import { parseIsoTime } from "../kit/clock.ts";
+import { isoTime, parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
 import { shortened } from "../kit/shortened.ts";
 import { Fault } from "./fault.ts";
@@ -105,6 +105,12 @@ export function narrowed(
     .map(([name, value]) => readOperator(fieldNamed(name, name), "$eq", value, newPosition(name)));
   if (conditions.length === 0) return filter;
   return allOf(filter === null ? conditions : [...conditions, filter]);
+}
+
+/** A filter for the memories that match `filter` and were accepted by `at`, Unix milliseconds. */
+export function acceptedBy(filter: Filter | null, at: number): Filter {
+  const accepted = parseFilter({ created_at: { $lte: isoTime(at) } });
+  return filter === null ? accepted : allOf([accepted, filter]);
 }
 
 /**

@@ -26,6 +26,14 @@ export interface TextThen {
   readonly content: string | null;
 }
 
+/** An earlier text as searches read it. */
+export interface EarlierText {
+  readonly key: MemoryKey;
+  /** Different for each text, below 2^47. */
+  readonly id: bigint;
+  readonly content: string;
+}
+
 /** Which entries to list. */
 export interface HistoryListing {
   readonly limit: number;
@@ -54,6 +62,11 @@ export interface HistoryStore {
     keys: readonly MemoryKey[],
     at: number,
   ): Promise<ReadonlyMap<MemoryKey, TextThen | null>>;
+  /**
+   * The texts at `at` of memories of a project that have another one now and had that one stored since, those that were
+   * replaced last first.
+   */
+  earlierTexts(projectId: ProjectId, at: number, limit: number): Promise<readonly EarlierText[]>;
   /**
    * Those of the memories of whose last earlier text only the text archive has the content, and whether it is still
    * wanted: `erase` may have been called since.

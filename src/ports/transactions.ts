@@ -84,7 +84,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   jobs: ["nextJobInMs", "published"],
   retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
   relations: ["of", "supersededAt", "waiting"],
-  history: ["entries", "horizon", "textsAt", "archived"],
+  history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

@@ -1,6 +1,7 @@
 // Puts the passage that is current before the one that it supersedes, by the stored relations of memories. Runs on the
 // final order, before calibration.
 
+import type { MemoryId } from "../domain/ids.ts";
 import { supersederOf } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
@@ -21,22 +22,53 @@ export function currentFirst(
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,
 ): readonly Candidate[] {
-  const newerOf = ({ chunkKey }: Candidate) => {
-    const found = hydrated.get(chunkKey);
-    return found === undefined ? null : supersederOf(found.memory, found.passage.place.ordinal);
-  };
-  if (!candidates.some((candidate) => newerOf(candidate) !== null)) return candidates;
-  if (askedTense(text, language) === "past") return candidates;
-  const ordered = [...candidates];
+  return inOrder({ text, language }, candidates, {
+    newerOf: ({ chunkKey }) => {
+      const found = hydrated.get(chunkKey);
+      return found === undefined ? null : supersederOf(found.memory, found.passage.place.ordinal);
+    },
+    memoryOf: ({ chunkKey }) => hydrated.get(chunkKey)?.memory.id,
+    movedTo: ({ finalScore }, current) => ({ ...current, finalScore }),
+  });
+}
+
+/** The same for passages that are ranked. */
+export function currentPassagesFirst(
+  asked: AskedQuestion,
+  passages: readonly RankedPassage[],
+): readonly RankedPassage[] {
+  return inOrder(asked, passages, {
+    newerOf: ({ supersededBy }) => supersededBy,
+    memoryOf: ({ memory }) => memory.id,
+    movedTo: ({ score }, current) => ({ ...current, score }),
+  });
+}
+
+function inOrder<Item>(
+  { text, language }: AskedQuestion,
+  items: readonly Item[],
+  {
+    newerOf,
+    memoryOf,
+    movedTo,
+  }: {
+    readonly newerOf: (item: Item) => MemoryId | null;
+    readonly memoryOf: (item: Item) => MemoryId | undefined;
+    /** The current item with the score of the outdated one. */
+    readonly movedTo: (outdated: Item, current: Item) => Item;
+  },
+): readonly Item[] {
+  if (items.every((item) => newerOf(item) === null) || askedTense(text, language) === "past") return items;
+  const ordered = [...items];
   for (let place = 0; place < ordered.length; place++) {
     const outdated = ordered[place];
     const newer = outdated === undefined ? null : newerOf(outdated);
     if (outdated === undefined || newer === null) continue;
-    const at = ordered.findIndex((each, at) => at > place && hydrated.get(each.chunkKey)?.memory.id === newer);
+    const at = ordered.findIndex((each, at) => at > place && memoryOf(each) === newer);
     const current = ordered[at];
     if (current === undefined) continue;
     ordered.splice(at, 1);
-    ordered.splice(place, 0, { ...current, finalScore: outdated.finalScore });
+    ordered.splice(place, 0, movedTo(outdated, current));
   }
   return ordered;
 }

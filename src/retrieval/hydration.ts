@@ -15,9 +15,31 @@ export async function readRows(
   { parts, request }: Search,
   memoryKeys: readonly MemoryKey[],
 ): Promise<ReadonlyMap<MemoryKey, Memory>> {
+  const shown = [...(await readRowsOf(parts, request, memoryKeys))];
+  const { knownAt } = request;
+  if (knownAt === undefined) return new Map(request.asOf === undefined ? shown : await asOfThen(parts, request, shown));
+  const keys = shown.map(([key]) => key);
+  const others = await parts.history.textsAt(request.scope.projectId, keys, knownAt);
+  return new Map(shown.filter(([key]) => !others.has(key)));
+}
+
+/**
+ * Reads rows like `readRows`. With `knownAt`, also those of memories that had another text then; all with what
+ * superseded them then.
+ */
+export async function readRowsOf(
+  parts: Pick<RetrievalDependencies, "memories" | "relations">,
+  request: SearchRequest,
+  memoryKeys: readonly MemoryKey[],
+): Promise<ReadonlyMap<MemoryKey, Memory>> {
   const rows = await parts.memories.getMany(request.scope.projectId, [...new Set(memoryKeys)]);
   const shown = [...rows].filter(([, memory]) => isWithin(request, memory));
-  return new Map(request.asOf === undefined ? shown : await asOfThen(parts, request, shown));
+  const { asOf, knownAt } = request;
+  if (knownAt === undefined) return new Map(shown);
+  const at = { knownAt, ...(asOf !== undefined && { asOf }) };
+  const keys = shown.map(([key]) => key);
+  const then = await parts.relations.supersededAt(request.scope.projectId, keys, at);
+  return new Map(shown.map(([key, memory]) => [key, { ...memory, ...then.get(key) }]));
 }
 
 /** The rows with what superseded them when the query is asked. */

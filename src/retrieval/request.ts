@@ -4,6 +4,7 @@ import type { ModeName } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { AdmissibleSet, IndexOf, SearchIndex } from "../ports/chunk-index.ts";
+import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Embedders, Reranker, Rerankers } from "../ports/models.ts";
 import type { RelationStore } from "../ports/relation-store.ts";
@@ -25,6 +26,11 @@ export interface SearchRequest extends FilteredScope {
   readonly asOf?: number;
   /** Whether `asOf` is a date without a time: its first instant in UTC. It is the same day in every time zone. */
   readonly isDay?: boolean;
+  /**
+   * Time whose texts and relations are searched, Unix milliseconds; default: now. The filter admits only memories that
+   * were accepted by then.
+   */
+  readonly knownAt?: number;
   /** The time zone in which times of the query are read, asked for only if it names a time. Default: UTC. */
   readonly timeZone?: () => string | Promise<string>;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
@@ -40,6 +46,7 @@ export interface RetrievalDependencies {
   readonly memories: Pick<MemoryStore, "getMany">;
   readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly relations: Pick<RelationStore, "supersededAt">;
+  readonly history: Pick<HistoryStore, "textsAt" | "earlierTexts">;
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   /** The language of a query, BCP 47; `und` if unsure. */

@@ -35,6 +35,8 @@ import type { AskedAt, Asker, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
 export interface Question extends MemoryScope, AskedAt {
+  /** Time whose texts and relations answer, Unix milliseconds; default: now. */
+  readonly knownAt?: number;
   readonly text: string;
   /** null if the project's `default_mode` is used. */
   readonly mode: ModeName | null;
@@ -69,7 +71,7 @@ export interface AnswerRun {
 
 /** What the service needs. */
 export interface AnswerServiceDependencies {
-  readonly search: Pick<SearchService, "search" | "admits" | "stillShown" | "rerankerOf">;
+  readonly search: Pick<SearchService, "search" | "refuseOutside" | "admits" | "stillShown" | "rerankerOf">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuotas;
   readonly generation: GenerationDependencies;
@@ -149,13 +151,20 @@ export class AnswerService {
   /**
    * Validates a question before any other work is done. Returns the language model, the score threshold and the mode
    * for its answer.
-   * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
-   *   for sources
+   * @throws Fault `invalid_request` for a model if no endpoint is configured, for instructions that leave no room for
+   *   sources, and for `knownAt` outside of what is known
    */
   async check(
     viewer: Viewer,
-    { model, instructions, mode, sampling }: Pick<Question, "model" | "instructions" | "mode" | "sampling">,
+    {
+      model,
+      instructions,
+      mode,
+      sampling,
+      knownAt,
+    }: Pick<Question, "model" | "instructions" | "mode" | "sampling" | "knownAt">,
   ): Promise<Answering> {
+    if (knownAt !== undefined) await this.#uses.search.refuseOutside(viewer.projectId, knownAt);
     const project = await this.#uses.accounts.project(viewer.projectId);
     const settings = project?.settings ?? DEFAULT_SETTINGS;
     const generation = Generation.of(this.#uses.generation, viewer.projectId, settings, model, sampling);

@@ -74,25 +74,13 @@ export class HistoryService {
     return true;
   }
 
-  /** @throws Fault `invalid_request` if `at` lies in the future, or before what is known of the project */
-  async refuseOutside(projectId: ProjectId, at: number): Promise<void> {
-    const now = this.uses.clock.now();
-    const horizon = await this.uses.history.horizon(projectId);
-    if (at >= horizon && at <= now) return;
-    throw new Fault(
-      "invalid_request",
-      `'knownAt' must be from ${isoTime(horizon)}, since when all states are known, to now, ${isoTime(now)}. The project keeps earlier states for its \`retention_days\`.`,
-      { param: "knownAt" },
-    );
-  }
-
   /**
    * A memory as it was at `at`; null if it does not exist for this viewer, was accepted later, or its text of then is
    * not kept.
-   * @throws Fault `invalid_request` as `refuseOutside`
+   * @throws Fault `invalid_request` as `refuseOutsideHistory`
    */
   async get(viewer: Viewer, id: MemoryId, at: number): Promise<MemoryThen | null> {
-    await this.refuseOutside(viewer.projectId, at);
+    await refuseOutsideHistory(this.uses, viewer.projectId, at);
     const memory = await visibleMemory(this.uses.rows, viewer, id);
     if (memory === null) return null;
     const [then] = await this.#then(viewer.projectId, [memory], at);
@@ -102,15 +90,15 @@ export class HistoryService {
 
   /**
    * One page of the memories that were accepted by `knownAt`, newest first, as they were then.
-   * @throws Fault `invalid_request` as `refuseOutside`; `invalid_cursor`; `insufficient_scope` if a confined viewer
-   *   asks for another user's memories
+   * @throws Fault `invalid_request` as `refuseOutsideHistory`; `invalid_cursor`; `insufficient_scope` if a confined
+   *   viewer asks for another user's memories
    */
   async list(
     viewer: Viewer,
     listing: Omit<MemoryListing, "contentBytesMax"> & { readonly knownAt: number },
   ): Promise<Page<MemoryWithContent>> {
     const { projectId } = viewer;
-    await this.refuseOutside(projectId, listing.knownAt);
+    await refuseOutsideHistory(this.uses, projectId, listing.knownAt);
     const userId = userOf(viewer, listing.userId);
     const page = await this.uses.rows.list(projectId, {
       ...listing,
@@ -159,4 +147,20 @@ export class HistoryService {
     const isArchived = (await this.uses.history.archived([key])).get(key)?.isWanted === true;
     return isArchived ? (text?.content ?? null) : null;
   }
+}
+
+/** @throws Fault `invalid_request` if `at` lies in the future, or before what is known of the project */
+export async function refuseOutsideHistory(
+  { history, clock }: { readonly history: Pick<HistoryStore, "horizon">; readonly clock: Clock },
+  projectId: ProjectId,
+  at: number,
+): Promise<void> {
+  const now = clock.now();
+  const horizon = await history.horizon(projectId);
+  if (at >= horizon && at <= now) return;
+  throw new Fault(
+    "invalid_request",
+    `'knownAt' must be from ${isoTime(horizon)}, since when all states are known, to now, ${isoTime(now)}. The project keeps earlier states for its \`retention_days\`.`,
+    { param: "knownAt" },
+  );
 }

@@ -1,18 +1,20 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
-import { type Filter, narrowed } from "../domain/filter.ts";
+import { acceptedBy, type Filter, narrowed } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { type MemoryScope, scopeOf } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
+import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Reranker } from "../ports/models.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import { admissibleSet, type FilteredScope, isWithin } from "../retrieval/admissible.ts";
-import type { RetrievalDependencies } from "../retrieval/request.ts";
+import { type EarlierDependencies, searchThen } from "../retrieval/earlier-texts.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
+import { refuseOutsideHistory } from "./history.ts";
 import type { SearchQueue } from "./search-queue.ts";
 import { zoneOf } from "./zones.ts";
 
@@ -38,10 +40,12 @@ export interface RequestedSearch extends MemoryScope, AskedAt {
   readonly filter: Filter | null;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;
+  /** Time whose texts and relations are searched, Unix milliseconds; default: now. */
+  readonly knownAt?: number;
 }
 
 /** The part of a requested search that limits which memories it may find. */
-export type RequestedScope = MemoryScope & Pick<RequestedSearch, "filter">;
+export type RequestedScope = MemoryScope & Pick<RequestedSearch, "filter" | "knownAt">;
 
 /** Who waits for an answer. */
 export interface Asker {
@@ -52,7 +56,8 @@ export interface Asker {
 }
 
 /** What the service needs. */
-export type SearchServiceDependencies = RetrievalDependencies & {
+export type SearchServiceDependencies = EarlierDependencies & {
+  readonly history: Pick<HistoryStore, "horizon">;
   readonly memories: Pick<MemoryStore, "userKey">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly users: Pick<UserStore, "get">;
@@ -69,19 +74,27 @@ export class SearchService {
 
   /**
    * Ranked passages. Waits for its turn first.
-   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded` if the turn does not come
-   *   in time; `model_unavailable` if no lane can run
+   * @throws Fault `invalid_request` as `refuseOutside`; `insufficient_scope` if a confined viewer names another user;
+   *   `overloaded` if the turn does not come in time; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, requested: RequestedSearch, asker: Asker): Promise<Ranking> {
     const { signal } = asker;
     const { projectId } = viewer;
     const task = requested.mode ?? (await this.#defaultMode(viewer));
+    const { knownAt } = requested;
+    if (knownAt !== undefined) await this.refuseOutside(projectId, knownAt);
     const scope = await this.#scopeOf(viewer, requested);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
       const timeZone = () => requested.timeZone ?? this.#timeZone(viewer, requested);
-      return search(this.#parts, { ...requested, timeZone, mode: task, ...scope, waitedMs, signal });
+      const request = { ...requested, timeZone, mode: task, ...scope, waitedMs, signal };
+      return knownAt === undefined ? search(this.#parts, request) : searchThen(this.#parts, { ...request, knownAt });
     });
+  }
+
+  /** @throws Fault `invalid_request` if `knownAt` is not a time whose states are all known */
+  refuseOutside(projectId: ProjectId, knownAt: number): Promise<void> {
+    return refuseOutsideHistory(this.#parts, projectId, knownAt);
   }
 
   /** Whether a search limited in this way can find any memory. */
@@ -141,7 +154,9 @@ export class SearchService {
     const userId = userOf(viewer, named);
     const user =
       userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
-    return { scope: { projectId, user }, filter: narrowed(requested.filter, others) };
+    const filter = narrowed(requested.filter, others);
+    const { knownAt } = requested;
+    return { scope: { projectId, user }, filter: knownAt === undefined ? filter : acceptedBy(filter, knownAt) };
   }
 }
 

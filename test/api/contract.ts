@@ -74,11 +74,12 @@ const SEARCH = [
   "explain",
   "min_score",
   "asOf",
+  "knownAt",
   "time_zone",
 ];
 const QUERY = [
   ...["query", "stream", "mode", "maxSources", "instructions", ...SCOPE],
-  ...["filters", "includeGraph", "asOf", "time_zone", "model"],
+  ...["filters", "includeGraph", "asOf", "knownAt", "time_zone", "model"],
 ];
 const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters", "asOf", "time_zone"];
 const COMPLETION = [

@@ -29,13 +29,14 @@ export function searchIn(
   request: Partial<SearchRequest> = {},
   reranker: TestReranker | null = neutralReranker,
 ): Promise<Ranking> {
-  const { index, memories, relations, accounts, embedders, clock, projectId } = harness;
+  const { index, memories, relations, history, accounts, embedders, clock, projectId } = harness;
   const rerankers = { for: () => reranker && { languages: ["en"], ...reranker } };
   return search(
     {
       index,
       memories,
       relations,
+      history,
       accounts,
       embedders,
       rerankers,

@@ -63,6 +63,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
         const found = { mode: "fast", results, stages: [], admissible: results.length, asOf: 0 } as const;
         return { ...found, stages: [], time: null, evidence: results[0]?.score ?? null, evidenceMin: MODEL_DEFAULT };
       },
+      refuseOutside: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       rerankerOf: setup.rerankerOf ?? (async () => null),

@@ -110,6 +110,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
         time: null,
         evidenceMin: 0,
       }),
+      refuseOutside: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       rerankerOf: async () => uncalledReranker,

@@ -99,7 +99,7 @@ export class Server {
     const files = new SimulatedFiles(process, disk.files);
     this.files = files;
     const preparer = new LinePreparer(process);
-    const { accounts, extractions, jobs, memories, relations, retirement, projectModels, users } = stores;
+    const { accounts, extractions, jobs, memories, relations, history, retirement, projectModels, users } = stores;
     const operator = { baseUrl: null, model: null, apiKey: null };
     const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
     this.#worker = new IngestWorker({
@@ -126,6 +126,8 @@ export class Server {
       index,
       memories,
       relations,
+      history,
+      preparer,
       accounts,
       users,
       embedders,

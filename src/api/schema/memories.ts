@@ -106,6 +106,7 @@ const search = {
   min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
   explain: Type.Boolean({ default: false, description: "true: adds the signals and stages behind the ranking" }),
   asOf: AsOf,
+  knownAt: KnownAt,
   time_zone: AskedTimeZone,
 };
 const QueryText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
@@ -121,6 +122,7 @@ export const SearchMemories = Body({
   min_score: Optional(search.min_score),
   explain: Optional(search.explain),
   asOf: Optional(AsOf),
+  knownAt: Optional(KnownAt),
   time_zone: Optional(AskedTimeZone),
 });
 /** A checked body of searchMemories. */
@@ -143,6 +145,7 @@ export const QueryMemories = Body({
   filters: Type.Optional(Filters),
   includeGraph: Optional(search.includeGraph),
   asOf: Optional(AsOf),
+  knownAt: Optional(KnownAt),
   time_zone: Optional(AskedTimeZone),
   model: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
 });

@@ -5,6 +5,7 @@ import type { Actor, RelationEntry } from "../../domain/history.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../domain/page.ts";
 import type {
+  EarlierText,
   HistoryListing,
   HistoryStore,
   StoredHistoryEntry,
@@ -70,6 +71,11 @@ const TEXTS_AT = ({ isIn }: Dialect) => `SELECT memories.memory_key, earlier_tex
   FROM memories LEFT JOIN earlier_texts ON earlier_texts.memory_key = memories.memory_key
     AND earlier_texts.since <= $at AND earlier_texts.until > $at AND earlier_texts.until >= $horizon
   WHERE memories.memory_key ${isIn("keys")} AND coalesce(memories.text_since, memories.created_at) > $at`;
+const EARLIER_TEXTS_AT = `SELECT earlier_texts.memory_key, earlier_text_key, content
+  FROM memories JOIN earlier_texts ON earlier_texts.memory_key = memories.memory_key
+  WHERE memories.project_key = ${PROJECT_KEY} AND memories.text_since > $at AND memories.text_since IS NOT NULL
+    AND since <= $at AND until > $at AND until >= $horizon AND content IS NOT NULL AND ${LIVE}
+  ORDER BY until DESC, earlier_text_key DESC LIMIT $limit`;
 const ARCHIVED = ({ isIn }: Dialect) => `SELECT memory_key, until FROM earlier_texts
   WHERE memory_key ${isIn("keys")} AND content IS NULL`;
 const KEEP = "UPDATE earlier_texts SET content = $content WHERE memory_key = $key AND content IS NULL";
@@ -164,6 +170,14 @@ export class StoredHistory implements HistoryStore {
         version === null ? null : { version: Number(version), content },
       ]),
     );
+  }
+
+  async earlierTexts(projectId: ProjectId, at: number, limit: number): Promise<readonly EarlierText[]> {
+    type Row = { memory_key: bigint; earlier_text_key: bigint; content: string };
+    const horizon = await this.horizon(projectId);
+    const params = { project: projectId, at, limit, horizon, now: this.#now };
+    const rows = await this.session.all<Row>(EARLIER_TEXTS_AT, params);
+    return rows.map(({ memory_key: key, earlier_text_key: id, content }) => ({ key: key as MemoryKey, id, content }));
   }
 
   async archived(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, { readonly isWanted: boolean }>> {

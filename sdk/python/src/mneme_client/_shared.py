@@ -127,6 +127,7 @@ _API_NAMES = {
     "max_sources": "maxSources",
     "include_graph": "includeGraph",
     "as_of": "asOf",
+    "known_at": "knownAt",
     "dry_run": "dryRun",
 }
 

@@ -2868,6 +2868,10 @@ export type SearchMemoriesByUrlData = {
          */
         asOf?: string;
         /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string;
+        /**
          * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
          */
         time_zone?: string;
@@ -2960,6 +2964,10 @@ export type SearchMemoriesData = {
          * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string | null;
         /**
          * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
          */
@@ -3068,6 +3076,10 @@ export type QueryMemoriesData = {
          * ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent
          */
         asOf?: string | null;
+        /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string | null;
         /**
          * IANA name, such as `Europe/Zurich`: the zone in which times in the question are read; default: the offset in `asOf`, else the zone of the user, else that of the project, else UTC
          */

@@ -447,6 +447,7 @@ class AsyncMemories:
         min_score: float | Unset = UNSET,
         explain: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> SearchResults:
@@ -463,6 +464,7 @@ class AsyncMemories:
             min_score=min_score,
             explain=explain,
             as_of=as_of,
+            known_at=known_at,
             time_zone=time_zone,
         )
         return await self._transport.call(
@@ -482,6 +484,7 @@ class AsyncMemories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -498,6 +501,7 @@ class AsyncMemories:
             filters,
             include_graph,
             as_of,
+            known_at,
             time_zone,
             model,
         )
@@ -518,6 +522,7 @@ class AsyncMemories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -534,6 +539,7 @@ class AsyncMemories:
             filters,
             include_graph,
             as_of,
+            known_at,
             time_zone,
             model,
         )
@@ -594,6 +600,7 @@ def _query_body(
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
+    known_at: Moment | None | Unset,
     time_zone: str | None | Unset,
     model: str | None | Unset,
 ) -> dict[str, Any]:
@@ -608,6 +615,7 @@ def _query_body(
         filters=filters,
         include_graph=include_graph,
         as_of=as_of,
+        known_at=known_at,
         time_zone=time_zone,
         model=model,
     )

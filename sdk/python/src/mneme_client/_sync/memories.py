@@ -442,6 +442,7 @@ class Memories:
         min_score: float | Unset = UNSET,
         explain: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> SearchResults:
@@ -458,6 +459,7 @@ class Memories:
             min_score=min_score,
             explain=explain,
             as_of=as_of,
+            known_at=known_at,
             time_zone=time_zone,
         )
         return self._transport.call(
@@ -477,6 +479,7 @@ class Memories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -493,6 +496,7 @@ class Memories:
             filters,
             include_graph,
             as_of,
+            known_at,
             time_zone,
             model,
         )
@@ -513,6 +517,7 @@ class Memories:
         filters: Json | Unset = UNSET,
         include_graph: bool | Unset = UNSET,
         as_of: Moment | None | Unset = UNSET,
+        known_at: Moment | None | Unset = UNSET,
         time_zone: str | None | Unset = UNSET,
         model: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -529,6 +534,7 @@ class Memories:
             filters,
             include_graph,
             as_of,
+            known_at,
             time_zone,
             model,
         )
@@ -589,6 +595,7 @@ def _query_body(
     filters: Json | Unset,
     include_graph: bool | Unset,
     as_of: Moment | None | Unset,
+    known_at: Moment | None | Unset,
     time_zone: str | None | Unset,
     model: str | None | Unset,
 ) -> dict[str, Any]:
@@ -603,6 +610,7 @@ def _query_body(
         filters=filters,
         include_graph=include_graph,
         as_of=as_of,
+        known_at=known_at,
         time_zone=time_zone,
         model=model,
     )

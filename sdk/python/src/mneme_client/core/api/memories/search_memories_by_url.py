@@ -20,6 +20,7 @@ def request(
     min_score: float | Unset = UNSET,
     explain: bool | Unset = False,
     as_of: str | Unset = UNSET,
+    known_at: str | Unset = UNSET,
     time_zone: str | Unset = UNSET,
     filters: str | Unset = UNSET,
 ) -> dict[str, Any]:
@@ -49,6 +50,8 @@ def request(
     params["explain"] = explain
 
     params["asOf"] = as_of
+
+    params["knownAt"] = known_at
 
     params["time_zone"] = time_zone
 
