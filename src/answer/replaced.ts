@@ -1,8 +1,9 @@
-// Leaves passages out of an extractive answer that a newer one above them has probably replaced: the room of before
-// behind the room of now. Stored relations tell it of corrections in the same words (retrieval/current-first.ts); here
-// the question helps to recognise those in other words, because both passages answer it.
+// Leaves passages out of an extractive answer that a newer one above them has probably replaced, such as the room of
+// before behind the room of now, or that are of another time than the question names. Stored relations tell it of
+// corrections in the same words (retrieval/current-first.ts); here the question helps to recognise those in other words,
+// because both passages answer it.
 
-import type { RankedPassage } from "../domain/ranking.ts";
+import type { NamedTime, RankedPassage } from "../domain/ranking.ts";
 import type { AskedQuestion } from "../retrieval/current-first.ts";
 import { logitOf } from "../retrieval/evidence.ts";
 import { lackingSpecifics, type Specifics, specificsOf } from "../retrieval/specifics.ts";
@@ -71,6 +72,37 @@ export function withoutReplaced(question: AskedQuestion, passages: readonly Rank
     if (!replaced.has(newer) && probabilityOf(signs) >= REPLACED_MIN) replaced.add(older);
   }
   return replaced.size === 0 ? passages : passages.filter((passage) => !replaced.has(passage));
+}
+
+/** Minimum share of the words of the shorter passage that passages alike but for their time have in common. */
+const ALIKE_MIN = 0.4;
+
+/**
+ * The passages without those that are like one of the named time, but of another time: the other lunches with Ben, for
+ * "last month". A question that also asks for the present, or what has changed, gets all of them.
+ * @param time of the question; its end is exclusive
+ */
+export function withoutOtherTimes(
+  question: AskedQuestion,
+  time: Pick<NamedTime, "from" | "to">,
+  passages: readonly RankedPassage[],
+): readonly RankedPassage[] {
+  if (asksNow(question) || changesIn(question) > 0) return passages;
+  const isWithin = ({ memory }: RankedPassage) => {
+    const at = happenedAt(memory);
+    return at >= (time.from ?? -Infinity) && at < (time.to ?? Infinity);
+  };
+  const wordsOf = ({ text, memory }: RankedPassage) => wordsIn(text, memory.language ?? "und");
+  const within = passages.filter((passage) => isShort(passage) && isWithin(passage)).map(wordsOf);
+  if (within.length === 0) return passages;
+  return passages.filter((passage) => {
+    if (!isShort(passage) || isWithin(passage)) return true;
+    const words = wordsOf(passage);
+    return !within.some((other) => {
+      const shared = [...words].filter((word) => other.has(word)).length;
+      return shared >= ALIKE_MIN * Math.max(1, Math.min(words.size, other.size));
+    });
+  });
 }
 
 /** Pairs of passages of which the upper one is newer and can answer the question instead of the lower one. */

@@ -68,7 +68,8 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   // what is named first is what the sentence is about
   const isSameSubject = newer.has(before.words[0]?.stem ?? "") || older.has(after.words[0]?.stem ?? "");
   const places = changes.filter(({ older, newer }) => older.length > 0 && newer.length > 0);
-  if (places.some((place) => areApart(place.older, place.newer)) || areNamedApart(gone, come)) return false;
+  const sharesTime = hasKind(shared, "time");
+  if (places.some((place) => areApart(place.older, place.newer)) || areNamedApart(gone, come, sharesTime)) return false;
   // "the small box … 12" and "the large box … 18"
   const isTellingApart = (place: Change) => place.sharedAfter > 0 && !isValue(place);
   if ((isReplaced || !after.isUnspaced) && places.some(isTellingApart)) return false;
@@ -78,20 +79,26 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   if (!isReplaced && gone.length > 1 && come.length > 1) return false;
   if (come.length === 0 && !after.isEnd) return false; // what was planned has happened
   if (!isSameSubject || !hasKind(shared, "word")) return false;
-  const share = shared.length / Math.min(older.size, newer.size);
-  if (shared.length === 1) return isReplaced && share >= SHARE_MIN && before.words.length <= 3;
+  // of the words beside the values: "the dentist is on Tuesday at 3" and "the dentist was moved to Thursday at 5"
+  const named = shared.filter((word) => !isFigureOrTime(word));
+  const count = (words: Iterable<StatementWord>) => [...words].filter((word) => !isFigureOrTime(word)).length;
+  const share = named.length / Math.max(1, Math.min(count(older.values()), count(newer.values())));
+  if (named.length === 1) {
+    const areNameless = ![...gone, ...come].some(isNamed);
+    return isReplaced && share >= SHARE_MIN && before.words.length <= 3 && areNameless;
+  }
   return share >= (isReplaced ? REPLACED_SHARE_MIN : SHARE_MIN);
 }
 
 /** Whether names and values of two sentences differ: "machine A … 40 bar" and "machine B … 60 bar". */
-function areNamedApart(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
+function areNamedApart(gone: readonly StatementWord[], come: readonly StatementWord[], sharesTime = false): boolean {
   const both = (kind: WordKind) => hasKind(gone, kind) && hasKind(come, kind);
   if (both("mark")) return true;
   const [before, after] = [gone, come].map((words) => words.filter(isFigure));
   if (before === undefined || after === undefined) return false;
   const haveFigures = before.length > 0 && after.length > 0;
   // of dates and times, the figures are days and hours; otherwise it is an amount of a month
-  if (both("time")) return both("name") || (haveFigures && ![...before, ...after].every(isDayOrHour));
+  if (both("time") || sharesTime) return both("name") || (haveFigures && ![...before, ...after].every(isDayOrHour));
   return (both("name") && haveFigures) || (before.length > 1 && after.length > 1);
 }
 
@@ -113,6 +120,10 @@ function isYear({ word }: StatementWord): boolean {
 
 function isFigure({ kind }: StatementWord): boolean {
   return kind === "number" || kind === "code";
+}
+
+function isFigureOrTime(word: StatementWord): boolean {
+  return isFigure(word) || word.kind === "time";
 }
 
 function hasKind(words: readonly StatementWord[], kind: WordKind): boolean {
@@ -190,7 +201,7 @@ function supersedes(before: Statement, after: Statement, { shared, changes, isEx
 
 /** Whether one sentence names a figure or a time where the other one names neither. */
 function isOtherAttribute(gone: readonly StatementWord[], come: readonly StatementWord[]): boolean {
-  const hasAmount = (words: readonly StatementWord[]) => words.some((word) => isFigure(word) || word.kind === "time");
+  const hasAmount = (words: readonly StatementWord[]) => words.some(isFigureOrTime);
   return hasAmount(gone) !== hasAmount(come);
 }
 

@@ -4,6 +4,7 @@
 import { fold } from "../kit/fold.ts";
 import { languagesOf, lexemesOf, lexiconOf } from "../retrieval/time/lexicon.ts";
 import { stemOf } from "../retrieval/time/words.ts";
+import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf } from "../words/stop-words.ts";
 
 /**
@@ -90,12 +91,12 @@ export function statementOf(text: string, language: string): Statement {
   let end = 0; // of the last word
   let before = "";
   for (const { word: written, at } of wordsOf(plain)) {
-    const word = bare(written);
+    const word = bare(written, words.at(-1)?.kind === "number");
     const meanings = new Set(meaningsAt(at + written.indexOf(word)).flatMap((lexeme) => [...lexeme.meanings]));
     const found = kindOf(word, text, meanings, names);
     // "note number 5" is another note than number 4
     const kind = found === "number" && SERIAL.test(before) ? "mark" : found;
-    before = word;
+    before = written;
     if (
       kind === "word" &&
       ((stopWords.has(word) && !CONTRASTS.has(word)) ||
@@ -110,6 +111,13 @@ export function statementOf(text: string, language: string): Statement {
     if (isSameFigure) words[words.length - 1] = { word: last.word + word, stem: last.stem + word, kind };
     else words.push({ word, stem: stemOf(word), kind });
   }
+  const [first, second, third, ...rest] = words;
+  // "bus 4 leaves on Monday at 8" is about another bus than "bus 7"
+  const isUnspaced = UNSPACED_TEXT.test(plain);
+  const isSubject = isVerb(third) || (isUnspaced && third?.kind === "time");
+  if (first?.kind === "word" && second?.kind === "number" && isSubject && [third, ...rest].some(isValue)) {
+    words[1] = { ...second, kind: "mark" };
+  }
   return {
     words,
     changeWords: new Set(lexemes.flatMap((each) => (each.meanings.has("change") ? [each.text] : []))),
@@ -118,9 +126,20 @@ export function statementOf(text: string, language: string): Statement {
     isOccasion: OCCASION.test(plain),
     isPast: means("past"),
     isIndefinite: (INDEFINITE[language.split("-", 1)[0] ?? ""] ?? NEVER).test(plain),
-    isUnspaced: /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u.test(plain),
+    isUnspaced,
     isQuestion: /[?？؟]\s*$/u.test(plain),
   };
+}
+
+const AMOUNT = wordOfKind("unit", "currency", "time of day");
+
+/** Whether a word behind a number says neither of what it is a number, nor when. */
+function isVerb(word: StatementWord | undefined): boolean {
+  return word?.kind === "word" && !AMOUNT.test(` ${word.word} `);
+}
+
+function isValue(word: StatementWord | undefined): boolean {
+  return word?.kind === "number" || word?.kind === "code" || word?.kind === "time";
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(["change", "now", "day-2", "day-1", "day+0", "day+1", "day+2", "this"]);
@@ -132,8 +151,19 @@ function kindOf(word: string, text: string, meanings: ReadonlySet<string>, names
   return names.has(word) ? "name" : "word";
 }
 
-/** A word without a possessive ending, and without an article before an apostrophe. */
-function bare(word: string): string {
+const UNSPACED_TEXT = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u;
+/** What counts hours, days and rooms in Chinese, Japanese and Korean, with what is written behind it. */
+const COUNTER = /^(時|时|点|分|日|号|號|月|年|歳|岁|人|円|元|回|階|楼|室|시|분|일|월|년|명|원|호|층).+$/u;
+/** Particles of Korean behind a noun of at least two syllables. */
+const KOREAN_PARTICLE = /(?<=^\p{Script=Hangul}{2,})(?:은|는|이|가|을|를|의|에|로|으로|에서)$/u;
+
+/**
+ * A word without a possessive ending, an article before an apostrophe, a Korean particle, and what is written behind a
+ * counter.
+ */
+function bare(word: string, followsNumber = false): string {
+  if (followsNumber && COUNTER.test(word)) return word.replace(COUNTER, "$1");
+  if (KOREAN_PARTICLE.test(word)) return word.replace(KOREAN_PARTICLE, "");
   return word.replace(/['’]s$/, "").replace(/^(?:qu|[cdjlmnst])['’](?=\p{L})/u, "");
 }
 

@@ -9,7 +9,7 @@ import type { Turn } from "../answer/history.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { questionLanguage } from "../answer/question-language.ts";
-import { withoutReplaced } from "../answer/replaced.ts";
+import { withoutOtherTimes, withoutReplaced } from "../answer/replaced.ts";
 import {
   rerankerSentenceScorer,
   type ScoreSentences,
@@ -321,12 +321,12 @@ function withSentences({ results }: Ranking): readonly RankedPassage[] {
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }
 
-/** The passages to quote: about what the question names, and of two states of a thing the newer one. */
+/** The passages to quote: about what and of when the question names, and of two states of a thing the newer one. */
 function ownAndCurrent(
   { time, ...question }: AskedQuestion & Pick<Ranking, "time">,
   series: readonly Series[],
   passages: readonly RankedPassage[],
 ): readonly RankedPassage[] {
   const own = withoutNeighbours(series, passages);
-  return time === null ? withoutReplaced(question, own) : own;
+  return time === null ? withoutReplaced(question, own) : withoutOtherTimes(question, time, own);
 }
