@@ -1,7 +1,7 @@
 // Leaves passages out of an extractive answer that a newer one above them has probably replaced, such as the room of
 // before behind the room of now, or that are of another time than the question names. Stored relations tell it of
-// corrections in the same words (retrieval/current-first.ts); here the question helps to recognise those in other words,
-// because both passages answer it.
+// corrections in the same words (retrieval/current-first.ts); here the question helps to recognise others, because both
+// passages answer it.
 
 import type { NamedTime, RankedPassage } from "../domain/ranking.ts";
 import type { AskedQuestion } from "../retrieval/current-first.ts";
