@@ -14,6 +14,8 @@ export type Work =
   | "long text"
   | "one memory"
   | "large memory"
+  | "new content"
+  | "relations"
   | "purge"
   | "start after a kill"
   | "sweep"
@@ -145,6 +147,28 @@ export const CRASH_POINTS: readonly CrashPoint[] = [
     on("sync", VECTORS),
     point("parts: all postings are committed, the row is not completed", "large memory", "after", POSTINGS_SYNCED, 7),
   ),
+
+  point("new content: accepted, only the archive has the earlier text", "new content", "after", on("sync", ROWS_LOG)),
+  point(
+    "new content: the earlier text is kept, the archive has it too",
+    "new content",
+    "before",
+    on("write", TEXTS_LOG),
+  ),
+  following(
+    on("sync", TEXTS_LOG),
+    point("new content: the archive has it, the row is not completed", "new content", "before", on("write", ROWS_LOG)),
+  ),
+
+  following(
+    POSTINGS_SYNCED,
+    point("relations: the memory is completed, its job not claimed", "relations", "after", on("sync", ROWS_LOG)),
+  ),
+  following(
+    POSTINGS_SYNCED,
+    point("relations: the job is claimed, nothing stored", "relations", "after", on("sync", ROWS_LOG), 1),
+  ),
+  following(POSTINGS_SYNCED, point("relations: they are stored", "relations", "after", on("sync", ROWS_LOG), 2)),
 
   point("repair: before the log of the texts is merged", "start after a kill", "before", on("write", TEXTS)),
   point("repair: leases are about to be voided", "start after a kill", "before", on("write", ROWS_LOG)),

@@ -50,6 +50,8 @@ export class Stage {
    * them.
    */
   #failedServer: RunningServer | null = null;
+  /** A text and the one that corrects it, of which the server was finding the relation when it was killed. */
+  #corrected: readonly [older: string, newer: string] | null = null;
   /** A memory that `mneme forget` was erasing when the server was killed. */
   #forgotten: MemoryRecord | null = null;
 
@@ -96,7 +98,7 @@ export class Stage {
     const hasFailed = this.#server === this.#failedServer;
     const kept = findings.length > 0 || hasFailed ? [] : await this.#checkKeptFiles();
     const left = hasFailed ? [] : await this.#checkLeftovers();
-    return [...findings, ...kept, ...left, ...(await this.#checkForgotten())];
+    return [...findings, ...kept, ...left, ...(await this.#checkForgotten()), ...(await this.#checkRelation())];
   }
 
   /**
@@ -160,6 +162,26 @@ export class Stage {
         .filter((path) => words.some((word) => bytesOf(path).includes(word)));
     if (await isWithin(() => files().length === 0, WAIT_MS)) return [];
     return [{ kind: "back", what: `${words.join(", ")} is in ${files().join(", ")}` }];
+  }
+
+  /** The newer memory supersedes the older one, and neither has this relation twice. */
+  async #checkRelation(): Promise<readonly Finding[]> {
+    const corrected = this.#corrected;
+    this.#corrected = null;
+    if (corrected === null) return [];
+    const [older, newer] = corrected.map((text) => this.oracle.living.find(({ state }) => state?.text === text)?.id);
+    if (older === undefined || newer === undefined) return []; // the newer one was not acknowledged
+    const server = await this.server();
+    const read = async (id: string) => {
+      const { body } = await server.call("GET", `/v1/memories/${id}`);
+      return body as { superseded_by: string | null; relations: readonly { type: string; memory_id: string }[] };
+    };
+    if (!(await isWithin(async () => (await read(older)).superseded_by === newer, WAIT_MS))) {
+      return [{ kind: "lost", what: `${newer} does not supersede ${older}` }];
+    }
+    const between = (await read(older)).relations.filter(({ memory_id }) => memory_id === newer);
+    if (between.map(({ type }) => type).join() === "superseded_by") return [];
+    return [{ kind: "unknown", what: `${older} has the relations ${JSON.stringify(between)}` }];
   }
 
   /** Runs a command on the data directory, beside the server. */
@@ -288,6 +310,16 @@ export class Stage {
       await this.kill();
       this.#damageVectors();
     }
+    if (work === "relations") {
+      const mark = `z${this.oracle.acknowledged.toString(36)}q`;
+      this.#corrected = [`The workshop ${mark} is in room 114.`, `The workshop ${mark} was moved to room 220.`];
+      await this.#quiet.note(callerOf(await this.server()), this.#corrected[0]);
+      await this.#settle();
+    }
+    if (work === "new content") {
+      await this.#quiet.create(callerOf(await this.server()));
+      await this.#settle();
+    }
     if (work === "purge" || work === "forget") {
       await this.#quiet.create(callerOf(await this.server()));
       await this.#settle();
@@ -313,6 +345,10 @@ export class Stage {
         return void (await this.#quiet.create(callerOf(await this.server())));
       case "large memory":
         return void (await this.#quiet.createLarge(callerOf(await this.server())));
+      case "new content":
+        return void (await this.#quiet.rewrite(callerOf(await this.server())));
+      case "relations":
+        return void (await this.#quiet.note(callerOf(await this.server()), this.#corrected?.[1] ?? ""));
       case "purge":
         return void (await this.#quiet.purge(callerOf(await this.server())));
       case "stop":
@@ -399,7 +435,17 @@ export class Stage {
 
 /** Work that needs some completed memories. */
 const NEEDS_MEMORIES: ReadonlySet<Work> = new Set([
-  ...(["one memory", "purge", "sweep", "compaction", "backup of a server", "forget", "reindex"] as const),
+  ...([
+    "one memory",
+    "new content",
+    "relations",
+    "purge",
+    "sweep",
+    "compaction",
+    "backup of a server",
+    "forget",
+    "reindex",
+  ] as const),
 ]);
 
 /** The bytes of a file; none if the server has removed it meanwhile. */

@@ -20,6 +20,8 @@ export interface MemoryRecord {
   asked: Shown | null | undefined;
   /** All texts that were ever sent for the memory. */
   readonly texts: Set<string>;
+  /** The texts that it has had, oldest first, except one that is kept in a file until it is published. */
+  readonly accepted: string[];
 }
 
 /** Something that a server shows and must not, or does not show and must. */
@@ -51,6 +53,8 @@ export interface CheckOptions {
 const RESULTS = 10;
 /** Maximum length of a query, which is the beginning of a text. */
 const QUERY_CHARACTERS = 400;
+/** Number of texts that are compared of one history. */
+const HISTORY_MAX = 20;
 /** Number of findings that a message lists. */
 const FINDINGS_SHOWN = 12;
 
@@ -75,9 +79,13 @@ export class Oracle implements Records {
   /** Number of acknowledged changes. */
   acknowledged = 0;
 
-  /** Records a memory that was created. */
-  created(id: string, shown: Shown): void {
-    this.memories.set(id, { id, state: shown, asked: undefined, texts: new Set([shown.text]) });
+  /**
+   * Records a memory that was created.
+   * @param isKeptInFile whether its text is kept in a file until it is published; its history may lack it then
+   */
+  created(id: string, shown: Shown, isKeptInFile = false): void {
+    const accepted = isKeptInFile ? [] : [shown.text];
+    this.memories.set(id, { id, state: shown, asked: undefined, texts: new Set([shown.text]), accepted });
     this.acknowledged += 1;
   }
 
@@ -90,7 +98,7 @@ export class Oracle implements Records {
   /** Records the answer to what was asked: whether it was done. */
   answered(memory: MemoryRecord, isDone: boolean): void {
     if (isDone && memory.asked !== undefined) {
-      memory.state = memory.asked;
+      accept(memory, memory.asked);
       this.acknowledged += 1;
     }
     memory.asked = undefined;
@@ -104,7 +112,9 @@ export class Oracle implements Records {
   /** A copy that a check cannot change. */
   copy(): Oracle {
     const copy = new Oracle();
-    for (const [id, memory] of this.memories) copy.memories.set(id, { ...memory, texts: new Set(memory.texts) });
+    for (const [id, memory] of this.memories) {
+      copy.memories.set(id, { ...memory, texts: new Set(memory.texts), accepted: [...memory.accepted] });
+    }
     for (const [text, shown] of this.asked) copy.asked.set(text, shown);
     for (const [id, chat] of this.chats) copy.chats.set(id, { ...chat });
     for (const [id, event] of this.events) copy.events.set(id, { ...event });
@@ -124,6 +134,7 @@ export class Oracle implements Records {
     await this.#waitForEnds(server, report, options.endsWithinMs ?? WAIT_MS);
     const failed = await this.#checkMemories(server, report);
     await this.#checkDeleted(server, report);
+    await this.#checkHistories(server, report, options.searchesMax ?? this.memories.size);
     await this.#checkSearches(server, report, { failed, searchesMax: options.searchesMax ?? this.memories.size });
     await checkAccounts(this, server, report);
     return findings;
@@ -170,14 +181,14 @@ export class Oracle implements Records {
     const asked = this.asked.get(shown.text);
     this.asked.delete(shown.text);
     if (asked === undefined || asked.revision !== shown.revision) report("unknown", `${id} (${shown.text})`);
-    else this.created(id, shown);
+    else this.created(id, shown, true); // it may have been an upload
   }
 
   #compare(record: MemoryRecord, shown: Shown, report: Report): void {
     const { state, asked } = record;
     record.asked = undefined;
     if (isSame(state, shown)) return;
-    if (asked !== undefined && isSame(asked, shown)) record.state = shown;
+    if (asked !== undefined && isSame(asked, shown)) accept(record, shown);
     else if (state === null) report("back", `${record.id} (${shown.text})`);
     else if (record.texts.has(shown.text)) {
       const difference = shown.text === state.text ? `revision ${shown.revision}` : shown.text;
@@ -190,6 +201,28 @@ export class Oracle implements Records {
       if (state !== null) continue;
       const { status } = await server.call("GET", `/v1/memories/${id}`);
       if (status !== 404) report("back", `${id} answers ${status} although it was deleted`);
+    }
+  }
+
+  /** Every text that a memory has had is in its history, in order, and none is there twice. */
+  async #checkHistories(server: Caller, report: Report, memoriesMax: number): Promise<void> {
+    const rewritten = this.living.filter(({ accepted }) => accepted.length > 1);
+    for (const { id, accepted, texts } of rewritten.slice(-memoriesMax)) {
+      const { status, body } = await server.call("GET", `/v1/memories/${id}/history?limit=100`);
+      if (status !== 200) {
+        report("refused", `the history of ${id} answered ${status}`);
+        continue;
+      }
+      const { data } = body as { readonly data: readonly { readonly kind: string; readonly content: string }[] };
+      const shown = data.flatMap(({ kind, content }) => (kind === "text" ? [content] : [])).toReversed();
+      if (new Set(shown).size < shown.length) report("back", `${id} has a text twice in its history`);
+      const expected = accepted.slice(-HISTORY_MAX);
+      const missing = expected.filter((text) => !shown.includes(text));
+      if (missing.length > 0) report("lost", `${id} lacks ${missing.join(" and ")} in its history`);
+      const known = shown.filter((text) => expected.includes(text));
+      if (missing.length === 0 && known.join() !== expected.join()) report("old", `${id} has another order of texts`);
+      const unknown = shown.filter((text) => !texts.has(text));
+      if (unknown.length > 0) report("damaged", `${id} has ${unknown.join(" and ")} in its history`);
     }
   }
 
@@ -228,6 +261,11 @@ export class Oracle implements Records {
 
 /** Called for each finding of a check. */
 export type Report = (kind: Finding["kind"], what: string) => void;
+
+function accept(memory: MemoryRecord, shown: Shown | null): void {
+  if (shown !== null && shown.text !== memory.state?.text) memory.accepted.push(shown.text);
+  memory.state = shown;
+}
 
 function isSame(one: Shown | null, other: Shown | null): boolean {
   return one?.text === other?.text && one?.revision === other?.revision;

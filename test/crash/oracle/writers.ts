@@ -108,6 +108,11 @@ export class Writer {
     return this.#create(server, this.#newShown());
   }
 
+  /** Stores this text. */
+  note(server: Caller, text: string): Promise<boolean> {
+    return this.#create(server, { text, revision: ++this.#revision });
+  }
+
   /** Stores a conversation that is published in parts. */
   createLarge(server: Caller): Promise<boolean> {
     const turns = Array.from({ length: LARGE_TURNS }, (_, at) => {
@@ -149,7 +154,7 @@ export class Writer {
     const answer = await ifAnswered(server.upload(`${this.#name}.txt`, text, metadata));
     if (answer === null) return false;
     if (!isUncertain(answer)) this.#oracle.asked.delete(text);
-    if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown);
+    if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown, true);
     return true;
   }
 
@@ -162,7 +167,7 @@ export class Writer {
     const answer = await ifAnswered(server.storeLarge(text, bodyOf(shown).metadata));
     if (answer === null) return false;
     if (!isUncertain(answer)) this.#oracle.asked.delete(text);
-    if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown);
+    if (answer.status === 202) this.#created((answer.body as { readonly id: string }).id, shown, true);
     return true;
   }
 
@@ -360,8 +365,8 @@ export class Writer {
     return goesOn;
   }
 
-  #created(id: string, shown: Shown): MemoryRecord | undefined {
-    this.#oracle.created(id, shown);
+  #created(id: string, shown: Shown, isKeptInFile = false): MemoryRecord | undefined {
+    this.#oracle.created(id, shown, isKeptInFile);
     const memory = this.#oracle.memories.get(id);
     if (memory !== undefined) this.#owned.push(memory);
     return memory;
