@@ -3,7 +3,8 @@
 
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
-import { isoTime } from "../kit/clock.ts";
+import { isDateOnly, isoTime } from "../kit/clock.ts";
+import { UTC, wallTime } from "../kit/time-zone.ts";
 import { withoutDuplicates } from "./duplicates.ts";
 import { excerptOf, type Terms, termsOf, wordsFitting } from "./excerpt.ts";
 import { closing, element, neutralise, opening } from "./prompt-markup.ts";
@@ -29,6 +30,8 @@ export interface PackOptions {
   readonly tokensMax: number;
   /** Maximum number of passages in the prompt. If there are more candidates, other passages replace duplicates. */
   readonly sourcesMax: number;
+  /** Zone of the times of documents: an IANA name, or an offset such as `+09:00`. Default: UTC. */
+  readonly timeZone?: string;
 }
 
 /** Maximum number of passages that are considered. */
@@ -51,7 +54,7 @@ interface Excerpt {
  * Packs passages into a token budget, best first: whole passages while they fit, then excerpts that match the question
  * best. Duplicates of better passages are left out. Even with a very small budget, the best passage gets some tokens.
  *
- * All passages of a memory are in one `<document>` with its title, type and day, each in a numbered `<source>`. Within
+ * All passages of a memory are in one `<document>` with its title, type and times, each in a numbered `<source>`. In
  * a document they are in reading order, so that neighbours stay together. Documents are ordered by their best passage,
  * so that the model reads the most important ones first.
  * @param passages best first
@@ -65,7 +68,7 @@ export function packContext(passages: readonly RankedPassage[], options: PackOpt
     const lines = ordered.map(({ passage, text }) => {
       return element("source", text, { id: sources.push(passage), ...placeOf(passage) });
     });
-    return [documentOpening(pieces[0]?.passage), ...lines, closing("document")].join("\n");
+    return [documentOpening(pieces[0]?.passage, options.timeZone), ...lines, closing("document")].join("\n");
   });
   const text = element("sources", blocks.join("\n"));
   return { text, sources, tokens: estimatedTokens(text) };
@@ -79,7 +82,7 @@ function selectWithin(passages: Iterable<RankedPassage>, options: PackOptions): 
   let left = options.tokensMax - FRAME_TOKENS;
   for (const passage of passages) {
     if (shown.length >= options.sourcesMax || (shown.length > 0 && left < EXCERPT_TOKENS_MIN)) break;
-    const frame = frameTokens(passage, !opened.has(passage.memory.key));
+    const frame = frameTokens(passage, !opened.has(passage.memory.key), options.timeZone);
     const room = left - frame;
     const isBest = shown.length === 0;
     const piece = fitting(passage, terms, isBest ? Math.max(room, BEST_TOKENS_MIN) : room, isBest);
@@ -122,28 +125,27 @@ function withoutOverlap(before: Excerpt, piece: Excerpt): string {
   return before.text.endsWith(repeated) ? piece.text.slice(repeated.length).trimStart() : "";
 }
 
-function frameTokens(passage: RankedPassage, isFirst: boolean): number {
+function frameTokens(passage: RankedPassage, isFirst: boolean, timeZone: string | undefined): number {
   const source = element("source", "", { id: NUMBER_PLACEHOLDER, ...placeOf(passage) });
-  const document = isFirst ? `\n${documentOpening(passage)}\n${closing("document")}` : "";
+  const document = isFirst ? `\n${documentOpening(passage, timeZone)}\n${closing("document")}` : "";
   return estimatedTokens(`\n${source}${document}`);
 }
 
-/** Length of the day in an ISO 8601 time. */
-const DAY_UNITS = "2026-11-21".length;
-
-function documentOpening(passage: RankedPassage | undefined): string {
+function documentOpening(passage: RankedPassage | undefined, timeZone: string = UTC): string {
   if (passage === undefined) return opening("document");
   const { title, type, source, createdAt, occurredAt, occurredAtGiven } = passage.memory;
+  const isDate = occurredAtGiven !== null && isDateOnly(occurredAtGiven);
   return opening("document", {
     title: title ?? source?.filename ?? null,
     type,
-    happened: occurredAt === null ? null : (occurredAtGiven?.slice(0, DAY_UNITS) ?? dayOf(occurredAt)),
-    stored: dayOf(createdAt),
+    happened: occurredAt === null ? null : isDate ? occurredAtGiven : minuteOf(occurredAt, timeZone),
+    stored: minuteOf(createdAt, timeZone),
   });
 }
 
-function dayOf(ms: number): string {
-  return isoTime(ms).slice(0, DAY_UNITS);
+/** A time to the minute, such as `2026-11-21 10:05`: corrections often follow within minutes. */
+function minuteOf(ms: number, timeZone: string): string {
+  return isoTime(wallTime(ms, timeZone)).slice(0, "2026-11-21T10:05".length).replace("T", " ");
 }
 
 // Attributes of a source element. For a turn, these are its day, and its speaker if the passage does not begin with the

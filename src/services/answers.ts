@@ -23,6 +23,7 @@ import type { MemoryScope } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import { UTC } from "../kit/time-zone.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { QueryQuotas, QuotaReservation } from "../ports/coordination.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
@@ -71,7 +72,10 @@ export interface AnswerRun {
 
 /** What the service needs. */
 export interface AnswerServiceDependencies {
-  readonly search: Pick<SearchService, "search" | "refuseOutside" | "admits" | "stillShown" | "rerankerOf">;
+  readonly search: Pick<
+    SearchService,
+    "search" | "refuseOutside" | "admits" | "stillShown" | "rerankerOf" | "timeZone"
+  >;
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuotas;
   readonly generation: GenerationDependencies;
@@ -229,13 +233,16 @@ export class AnswerService {
 
   async *#answered(
     viewer: Viewer,
-    { text, maxSources, instructions, asOf }: Question,
+    question: Question,
     query: string,
     { series, passages, gap }: Found,
     { generation, mode, history, signal, onContext }: AnswerTerms,
   ): AsyncGenerator<AnswerEvent> {
+    const { text, maxSources, instructions, asOf } = question;
     if (generation !== null) {
-      const asked = { question: text, query, instructions, passages, maxSources, history, gap };
+      // a date without a time is the same day in every zone
+      const timeZone = question.isDay === true ? UTC : await this.#uses.search.timeZone(viewer, question);
+      const asked = { question: text, query, instructions, passages, maxSources, history, gap, timeZone };
       const events = generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
       return yield* checkedAgainst(series, gap, events);
     }

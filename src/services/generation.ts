@@ -43,6 +43,8 @@ export interface GenerationRequest {
   readonly query: string;
   /** Time at which the question is asked, Unix milliseconds; default: now. */
   readonly asOf?: number;
+  /** Zone of the times in the prompt: an IANA name, or an offset such as `+09:00`. Default: UTC. */
+  readonly timeZone?: string;
   /** The caller's instructions on tone and form; null if there are none. */
   readonly instructions: string | null;
   /** Passages to answer from, best first. */

@@ -86,7 +86,7 @@ export class SearchService {
     const scope = await this.#scopeOf(viewer, requested);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
-      const timeZone = () => requested.timeZone ?? this.#timeZone(viewer, requested);
+      const timeZone = () => this.timeZone(viewer, requested);
       const request = { ...requested, timeZone, mode: task, ...scope, waitedMs, signal };
       return knownAt === undefined ? search(this.#parts, request) : searchThen(this.#parts, { ...request, knownAt });
     });
@@ -144,7 +144,9 @@ export class SearchService {
     return (project?.settings ?? DEFAULT_SETTINGS).default_mode;
   }
 
-  async #timeZone(viewer: Viewer, requested: RequestedScope): Promise<string> {
+  /** The zone in which times are meant: that of the request, else of the user, of the project, or UTC. */
+  async timeZone(viewer: Viewer, requested: RequestedScope & Pick<AskedAt, "timeZone">): Promise<string> {
+    if (requested.timeZone !== undefined) return requested.timeZone;
     return zoneOf(this.#parts, viewer.projectId, userOf(viewer, requested.userId) ?? null);
   }
 

@@ -58,18 +58,22 @@ describe("packContext", () => {
     expect(sources).toEqual([first, uploaded, third]);
     expect(tokens).toBe(estimatedTokens(text));
     expect(text).toContain(
-      '<document stored="1970-01-01">\n<source id="1">\nAda lives in Berlin.\n</source>\n</document>',
+      '<document stored="1970-01-01 00:00">\n<source id="1">\nAda lives in Berlin.\n</source>\n</document>',
     );
-    expect(text).toContain('<document title="plan.pdf" type="document" stored="1970-01-01">');
+    expect(text).toContain('<document title="plan.pdf" type="document" stored="1970-01-01 00:00">');
     expect(text).toContain('<source id="2" page="7" section="Costs / Travel">\nIt costs 300 euros.\n</source>');
     expect(text).toContain('<source id="3" speaker="Ada" date="8 May 2023">');
   });
 
-  test("shows the day on which a document happened, if it is known, beside the day on which it was stored", () => {
+  test("shows when a document happened, if it is known, beside when it was stored, in the zone of the question", () => {
     const told = passage("Ada moved to Berlin.");
-    const occurredAt = Date.UTC(2019, 5, 3, 22);
-    const { text } = packed([{ ...told, memory: { ...told.memory, occurredAt } }]);
-    expect(text).toContain('<document happened="2019-06-03" stored="1970-01-01">');
+    const opening = (memory: Partial<(typeof told)["memory"]>, timeZone?: string) =>
+      packed([{ ...told, memory: { ...told.memory, ...memory } }], timeZone === undefined ? {} : { timeZone }).text;
+    const occurredAt = Date.UTC(2019, 5, 3, 22, 5);
+    expect(opening({ occurredAt })).toContain('<document happened="2019-06-03 22:05" stored="1970-01-01 00:00">');
+    expect(opening({ occurredAt }, "Asia/Tokyo")).toContain('happened="2019-06-04 07:05" stored="1970-01-01 09:00"');
+    // a date is the same day everywhere
+    expect(opening({ occurredAt, occurredAtGiven: "2019-06-03" }, "Asia/Tokyo")).toContain('happened="2019-06-03" ');
   });
 
   test("groups passages of a memory in reading order, and orders documents by their best passage", () => {
@@ -83,7 +87,7 @@ describe("packContext", () => {
     expect(sources).toEqual([other, early, late]);
     expect(text.match(/<document /g)).toHaveLength(2);
     expect(text).toContain(
-      '<document title="Diary" type="note" stored="2023-05-08">\n<source id="2">\nFirst Ada moved.\n</source>\n<source id="3">',
+      '<document title="Diary" type="note" stored="2023-05-08 00:00">\n<source id="2">\nFirst Ada moved.\n</source>\n<source id="3">',
     );
   });
 

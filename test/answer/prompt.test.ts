@@ -30,6 +30,11 @@ const contents = (prompt: { readonly messages: readonly { readonly content: stri
   prompt.messages.map(({ content }) => content);
 
 describe("answerPrompt", () => {
+  test("says the day of the zone in which the question is asked", () => {
+    expect(contents(ask({ timeZone: "Asia/Tokyo" }))[0]).toContain("Today is Sunday, 2026-11-22 (Asia/Tokyo)");
+    expect(contents(ask({ timeZone: "-05:00" }))[0]).toContain("Today is Saturday, 2026-11-21 (-05:00)");
+  });
+
   test("has the rules and the day, then sources, question and reminder", () => {
     const { messages, sources, tokens } = ask({ instructions: "Answer like a pirate." });
     expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);

@@ -112,7 +112,7 @@ describe("the request to the model", () => {
 
   test("says which day it is: the day of asOf, by default today", async () => {
     await ask({ query: QUESTION, asOf: "2024-05-04T01:00:00+02:00" });
-    expect(lastCall().body.messages[0]?.content).toContain("Today is Friday, 2024-05-03 (UTC)");
+    expect(lastCall().body.messages[0]?.content).toContain("Today is Saturday, 2024-05-04 (+02:00)");
     await ask({ query: QUESTION });
     expect(lastCall().body.messages[0]?.content).toContain(`, ${isoTime(systemClock.now()).slice(0, 10)} (UTC)`);
   });

@@ -66,6 +66,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
       refuseOutside: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
+      timeZone: async () => "UTC",
       rerankerOf: setup.rerankerOf ?? (async () => null),
     },
     accounts,

@@ -113,6 +113,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
       refuseOutside: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
+      timeZone: async () => "UTC",
       rerankerOf: async () => uncalledReranker,
     },
     accounts: stores.accounts,
