@@ -25,6 +25,8 @@ export interface Draft {
   readonly place: string;
   /** Body of createMemory. */
   readonly memory: JsonRecord;
+  /** Called with the id of the stored memory. */
+  readonly onStored?: (id: string) => void;
 }
 
 /** Counts outcomes, and prints the first problems. */
@@ -121,6 +123,7 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
   for (const [at, draft] of drafts.entries()) {
     const item = items[at];
     const memory = isRecord(item) && isRecord(item.memory) ? item.memory : null;
+    if (typeof memory?.id === "string") draft.onStored?.(memory.id);
     if (memory === null) {
       const error =
         isRecord(item) && isRecord(item.error) ? item.error.message : "the server returned no result for it";

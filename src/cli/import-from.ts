@@ -9,6 +9,7 @@ import { didYouMean } from "../kit/nearest.ts";
 import { BatchSender, Tally } from "./batch-sender.ts";
 import { Client } from "./client.ts";
 import { type ImportTarget, newestFailed, parseTarget, TARGET_FLAGS, waitUntilSearchable } from "./import.ts";
+import { Replacements } from "./replacements.ts";
 import { alignRows, indent, Progress, readableDuration } from "./terminal.ts";
 
 /** Number of different fields that the report names; further ones are counted together. */
@@ -91,23 +92,39 @@ export async function importFrom(options: ImportFromOptions, clock: Clock = syst
   const tally = new Tally(progress);
   const sender = client === null ? null : new BatchSender(client, options.batch, tally);
   const counts = new FieldCounts();
+  const replacements = new Replacements();
+  const add = async (found: ImportedMemory) => {
+    const [draft, characters] = drafted(found, options.userId);
+    const onStored = (id: string) => replacements.stored(found, id);
+    await sender?.add(replacements.concerns(found) ? { ...draft, onStored } : draft, characters);
+  };
   let share: number | null = null;
   const report = (read: number) => {
     share = read;
   };
   for await (const found of foundIn({ from, source, environment, clock, report })) {
     if (found.kind === "damaged") tally.refuse(found.place, found.why);
-    else if (found.kind === "memory") await sender?.add(...drafted(found, options.userId));
+    else if (found.kind === "memory") {
+      if (replacements.note(found)) continue;
+      await add(found);
+    }
     counts.count(found);
     const seconds = (performance.now() - startedAt) / 1000;
     progress.show(share, `${counts.memories} read, ${Math.round(counts.memories / seconds)} per second`);
   }
+  const { replaced, unknown } = replacements.decide();
+  for (const memory of replaced) {
+    await add(memory);
+    counts.count(memory);
+  }
+  for (const { place, replacedWhy = "" } of unknown) counts.count({ kind: "skipped", place, why: replacedWhy });
   await sender?.finish();
   progress.clear();
   if (client !== null && options.waits) await waitUntilSearchable(client, failedBefore);
+  const marked = client === null ? replaced.length : await replacements.mark(client, tally);
   const duration = readableDuration(performance.now() - startedAt);
   const stored = options.isDryRun ? `nothing stored, ${tally.refused} refused` : tally.summary();
-  const head = `${from}: ${counts.memories} memories read, ${stored}, ${counts.skippedTotal} skipped in ${duration}`;
+  const head = `${from}: ${counts.memories} memories read, ${stored}, ${counts.skippedTotal} skipped${marked === 0 ? "" : `, ${marked} superseded by others`} in ${duration}`;
   return { text: [head, ...counts.lines()].join("\n"), isComplete: tally.refused === 0 };
 }
 

@@ -14,6 +14,15 @@ export interface ImportedMemory {
   readonly mapped: readonly string[];
   /** Fields of the source with a value that a memory has no place for. */
   readonly unplaced: readonly string[];
+  /** Marks of what this record replaced in the source; see `replacedAs`. */
+  readonly replaces?: readonly string[];
+  /**
+   * Mark of a record that was replaced in the source. The one record whose `replaces` has it did so. null: none is
+   * known to have done so. Absent: it was not replaced.
+   */
+  readonly replacedAs?: string | null;
+  /** What `why` of NotImported is if no record has it. Present together with `replacedAs`. */
+  readonly replacedWhy?: string;
 }
 
 /** Something in an export that becomes no memory. */

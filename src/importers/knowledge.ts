@@ -71,15 +71,25 @@ function* threadOf(product: string, thread: JsonRecord, messages: readonly unkno
 }
 
 function* factOf(product: string, edge: JsonRecord, place: string): Generator<Found> {
-  const isPast = [edge.invalid_at, edge.expired_at].some((time) => typeof time === "string" && time !== "");
-  if (isPast) return yield { kind: "skipped", place, why: "fact that is no longer true" };
   const mapping = new Mapping(edge, place);
+  // The graph closes a fact with the time from which the one that contradicts it holds, of the same subject and kind.
+  const { source_node_uuid: subject, name } = edge;
+  const markAt = (time: unknown) => (isText(subject) && isText(time) ? JSON.stringify([subject, name, time]) : null);
+  const isPast = isText(edge.invalid_at) || isText(edge.expired_at);
+  if (isPast)
+    mapping.replacedAs(markAt(edge.invalid_at), "fact that is no longer true, and what replaced it is unknown");
+  mapping.replaces(markAt(edge.valid_at));
   mapping.text("content", "fact");
   mapping.time("occurred_at", "valid_at", "reference_time", "created_at");
   mapping.id("userId", ...USER_FIELDS);
   const details = ["name", "source_node_name", "target_node_name", "source_node_uuid", "target_node_uuid"];
   mapping.keep(product, "uuid", ...details, "valid_at", "created_at", "episodes", "episode_uuids", "attributes");
+  if (isPast) mapping.keep(product, "invalid_at", "expired_at");
   yield* mapping.found(product, mapping.peek("uuid"));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function* episodeOf(product: string, episode: JsonRecord, place: string): Generator<Found> {

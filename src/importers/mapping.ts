@@ -20,11 +20,27 @@ export class Mapping {
   readonly #mapped: string[] = [];
   readonly #unplaced: string[] = [];
   readonly #read = new Set<string>();
+  readonly #replaces: string[] = [];
+  #replaced: Pick<ImportedMemory, "replacedAs" | "replacedWhy"> = {};
 
   /** @param place of the record in the export */
   constructor(record: JsonRecord, place: string) {
     this.#record = record;
     this.#place = place;
+  }
+
+  /** Says that this record replaced those with this mark. @param mark null: none */
+  replaces(mark: string | null): void {
+    if (mark !== null) this.#replaces.push(mark);
+  }
+
+  /**
+   * Says that this record was replaced by the one that replaces this mark.
+   * @param mark null: nobody knows by which one
+   * @param why why it is left out without that one
+   */
+  replacedAs(mark: string | null, why: string): void {
+    this.#replaced = { replacedAs: mark, replacedWhy: why };
   }
 
   /** The value of a field, for decisions; the field does not count as mapped. */
@@ -166,6 +182,8 @@ export class Mapping {
       },
       mapped: this.#mapped,
       unplaced: this.#unplaced,
+      ...(this.#replaces.length > 0 && { replaces: this.#replaces }),
+      ...this.#replaced,
     };
     yield found;
   }

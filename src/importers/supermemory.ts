@@ -23,9 +23,11 @@ export const SUPERMEMORY: Importer = {
 function* memoryOf(value: unknown, place: string): Generator<Found> {
   if (!isRecord(value)) return yield { kind: "damaged", place, why: "is not a document of Supermemory" };
   if (value.isForgotten === true) return yield { kind: "skipped", place, why: "forgotten there" };
-  if (value.isLatest === false) return yield { kind: "skipped", place, why: "replaced there by a newer version" };
   const system = isRecord(value.system) ? value.system : {};
   const mapping = new Mapping({ ...value, createdAt: value.createdAt ?? system.createdAt }, place);
+  const markOf = (id: unknown) => (typeof id === "string" && id !== "" ? id : null);
+  if (value.isLatest === false) mapping.replacedAs(markOf(value.id), "replaced there by a version that is not here");
+  mapping.replaces(markOf(value.parentMemoryId));
   const text = mapping.text("content", "content", "memory", "raw", "summary");
   if (text !== null && text === mapping.peek("summary"))
     mapping.unplaced("content (only the summary is in the export)");
@@ -40,7 +42,16 @@ function* memoryOf(value: unknown, place: string): Generator<Found> {
   if (typeof url === "string") mapping.member("url", url, "url");
   mapping.keep("supermemory", "id", "customId", "source", "updatedAt", "connectionId", "isStatic", "isInference");
   // the state of the document there, and what was decided above
-  mapping.ignore("system", "status", "containerTag", "isForgotten", "isLatest");
+  mapping.ignore(
+    "parentMemoryId",
+    "rootMemoryId",
+    "version",
+    "system",
+    "status",
+    "containerTag",
+    "isForgotten",
+    "isLatest",
+  );
   yield* mapping.found("supermemory", mapping.peek("id"));
 }
 

@@ -156,6 +156,63 @@ describe("an import", () => {
     expect(await listOf("dry")).toEqual([]);
   });
 
+  test("brings replaced facts along if what replaced them is there, superseded by it", async () => {
+    const memory = (id: string, memory: string, more: object = {}) => ({ id, memory, containerTags: ["sm"], ...more });
+    const fact = (uuid: string, fact: string, more: object = {}) => ({
+      ...{ uuid, fact, name: "LIVES_IN", source_node_uuid: "n1", group_id: "facts" },
+      ...more,
+    });
+    const [may, june] = ["2026-05-01T00:00:00Z", "2026-06-01T00:00:00Z"];
+    const sources = {
+      supermemory: file("versions.json", {
+        memories: [
+          memory("v1", "The club meets in hall 1.", { isLatest: false }),
+          memory("v3", "The club meets in hall 3.", { parentMemoryId: "v2" }),
+          memory("v2", "The club meets in hall 2.", { parentMemoryId: "v1", isLatest: false }),
+          memory("w1", "Replaced by something else.", { isLatest: false }),
+        ],
+      }),
+      zep: file("facts.json", {
+        edges: [
+          fact("f1", "Ada lives in Oslo", { invalid_at: may, expired_at: june }),
+          fact("f2", "Ada lives in Bergen", { valid_at: may }),
+          fact("f3", "Ada likes figs", { name: "LIKES", valid_at: may }),
+          fact("g1", "Ada works at one place", { name: "WORKS_AT", invalid_at: june }),
+          fact("g2", "Ada works at two", { name: "WORKS_AT", valid_at: june }),
+          fact("g3", "Ada works at three", { name: "WORKS_AT", valid_at: june }),
+        ],
+      }),
+    };
+    const supersededBy = async (userId: string) => {
+      const list = await listOf(userId);
+      const contents = new Map(list.map(({ id, content }) => [id, content]));
+      return list.map(({ content, superseded_by }) => [content, contents.get(superseded_by) ?? null]).toSorted();
+    };
+    for (const round of ["3 created, 0 updated, 0 unchanged", "0 created, 0 updated, 3 unchanged"]) {
+      const { stdout } = await importFrom(["--from", "supermemory", sources.supermemory]);
+      expect(stdout).toContain(`supermemory: 3 memories read, ${round}`);
+      expect(stdout).toContain("0 refused, 1 skipped, 2 superseded by others");
+      expect(await supersededBy("sm")).toEqual([
+        ["The club meets in hall 1.", "The club meets in hall 3."],
+        ["The club meets in hall 2.", "The club meets in hall 3."],
+        ["The club meets in hall 3.", null],
+      ]);
+    }
+    expect((await importFrom(["--from", "zep", sources.zep])).stdout).toContain("1 skipped, 1 superseded by others");
+    expect(await supersededBy("facts")).toEqual([
+      ["Ada likes figs", null],
+      ["Ada lives in Bergen", null],
+      ["Ada lives in Oslo", "Ada lives in Bergen"],
+      ["Ada works at three", null],
+      ["Ada works at two", null],
+    ]);
+    // the second import has said nothing again
+    const middle = (await listOf("sm")).find(({ content }) => content === "The club meets in hall 2.");
+    const { body } = await server.call("GET", `/v1/memories/${middle?.id}/history`);
+    const said = (body as Json).data.filter(({ action, by }: Json) => action === "set" && by.kind === "key");
+    expect(said).toHaveLength(2);
+  });
+
   test("reads a product's server with the key of the environment", async () => {
     using source = Bun.serve({
       port: 0,

@@ -171,19 +171,22 @@ describe("supermemory", () => {
     });
     expect(unplaced).toEqual(["summary"]);
   });
-  test("forgotten and replaced memories are skipped; a document without content gives its summary and says so", async () => {
+  test("forgotten memories are skipped, replaced ones say by what; a document without content gives its summary and says so", async () => {
     const all = await foundInJson("supermemory", {
       documents: [{ id: "d", content: null, summary: "Short", system: { createdAt: "2026-01-01T00:00:00Z" } }],
       memories: [
         { id: "m1", memory: "old", isLatest: false },
+        { id: "m4", memory: "new", parentMemoryId: "m1", version: 2 },
         { id: "m2", memory: "gone", isForgotten: true },
         { id: "m3", memory: "kept", isLatest: true, isForgotten: false },
       ],
     });
-    expect(notes(all)).toEqual([
-      ["skipped", "replaced there by a newer version"],
-      ["skipped", "forgotten there"],
-    ]);
+    expect(notes(all)).toEqual([["skipped", "forgotten there"]]);
+    expect(all[1]).toMatchObject({
+      ...{ memory: { content: "old" }, replacedAs: "m1" },
+      replacedWhy: "replaced there by a version that is not here",
+    });
+    expect(all[2]).toMatchObject({ memory: { content: "new" }, replaces: ["m1"], unplaced: [] });
     expect(all[0]).toMatchObject({
       memory: { content: "Short", occurred_at: "2026-01-01T00:00:00.000Z" },
       unplaced: ["content (only the summary is in the export)"],
@@ -257,14 +260,17 @@ describe("graphiti and zep", () => {
         source_node_uuid: "n1",
         target_node_uuid: "n2",
       },
-      { uuid: "x2", fact: "Ada was a guest", invalid_at: "2026-05-01T09:00:00Z" },
+      {
+        ...{ uuid: "x2", name: "MEMBER_OF", fact: "Ada was a guest", source_node_uuid: "n1", group_id: "team" },
+        invalid_at: "2026-05-01T09:00:00Z",
+      },
     ],
     nodes: [
       { uuid: "n1", name: "Ada", labels: ["Entity", "Person"], summary: "An engineer", group_id: "team" },
       { uuid: "n2", name: "Team", labels: ["Entity"], summary: "" },
     ],
   };
-  test("episodes, facts and summaries become memories of their group; past facts and bare entities are skipped", async () => {
+  test("episodes, facts and summaries become memories of their group; bare entities are skipped", async () => {
     const all = await foundInJson("graphiti", graph);
     expect(all.flatMap((item) => (item.kind === "memory" ? [item.memory] : []))).toEqual([
       {
@@ -290,6 +296,14 @@ describe("graphiti and zep", () => {
         externalId: "graphiti:x1",
       },
       {
+        content: "Ada was a guest",
+        userId: "team",
+        metadata: {
+          graphiti: { uuid: "x2", name: "MEMBER_OF", source_node_uuid: "n1", invalid_at: "2026-05-01T09:00:00Z" },
+        },
+        externalId: "graphiti:x2",
+      },
+      {
         content: "Ada: An engineer",
         title: "Ada",
         tags: ["Person"],
@@ -298,10 +312,9 @@ describe("graphiti and zep", () => {
         externalId: "graphiti:n1",
       },
     ]);
-    expect(notes(all)).toEqual([
-      ["skipped", "fact that is no longer true"],
-      ["skipped", "entity without a summary"],
-    ]);
+    expect(notes(all)).toEqual([["skipped", "entity without a summary"]]);
+    const [, member, guest] = all as readonly { replaces?: readonly string[]; replacedAs?: string }[];
+    expect(member?.replaces).toEqual([guest?.replacedAs ?? ""]);
     expect(all[1]).toMatchObject({ unplaced: ["fact_embedding"] });
     expect(all[0]).toMatchObject({ unplaced: ["entity_edges"] });
   });
