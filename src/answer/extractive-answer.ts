@@ -36,6 +36,8 @@ export interface ExtractiveOptions {
   readonly maxSources: number;
   /** Scores sentences with a model. If it is absent, words alone decide. */
   readonly scoreSentences?: ScoreSentences;
+  /** Language of the question, BCP 47; default: `und`. */
+  readonly language?: string;
   /** The answer if nothing can be quoted. Default: `NO_EVIDENCE_ANSWER`. */
   readonly noEvidenceAnswer?: string;
   readonly signal: AbortSignal;
@@ -56,9 +58,9 @@ export interface ExtractiveOptions {
 export async function* extractiveAnswer(
   question: string,
   passages: readonly RankedPassage[],
-  { maxSources, scoreSentences, noEvidenceAnswer = NO_EVIDENCE_ANSWER, signal }: ExtractiveOptions,
+  { maxSources, scoreSentences, language, noEvidenceAnswer = NO_EVIDENCE_ANSWER, signal }: ExtractiveOptions,
 ): AsyncGenerator<AnswerEvent, void, undefined> {
-  const features = questionFeatures(question);
+  const features = questionFeatures(question, language);
   const candidates = await candidatesOf(passages, features);
   const weights = termWeights(candidates);
   const best = shortlist(candidates, weights, SCORED_SENTENCES_MAX);

@@ -88,6 +88,13 @@ function gapOf(
   };
 }
 
+/** Whether a question names several members of a series together, and passages with at least this score have all. */
+export function areAllFound(series: readonly Series[], passages: readonly RankedPassage[], scoreMin: number): boolean {
+  const texts = passages.filter(({ score }) => score >= scoreMin).map(seriesText);
+  const isFound = (member: Member) => texts.some((text) => member.presence(text) === "placed");
+  return series.some(({ asked }) => asked.length > 1 && asked.every(isFound));
+}
+
 /** The passages of neighbours that an answer names, at most `count`, best first. */
 export function neighboursOf({ neighbours }: Gap, count: number): readonly RankedPassage[] {
   return [...new Set(neighbours.map(({ passage }) => passage))].slice(0, count);

@@ -2,6 +2,7 @@
 // name). The kind is recognised in widely used languages; questions in other languages just get no bonus for it.
 
 import { fold } from "../kit/fold.ts";
+import { stopWordsOf } from "../words/stop-words.ts";
 
 /** A question, prepared for comparison with sentences. */
 export interface QuestionFeatures {
@@ -10,6 +11,10 @@ export interface QuestionFeatures {
   readonly terms: ReadonlySet<string>;
   /** The terms by their first `STEM_UNITS_MIN` UTF-16 code units. */
   readonly termsByStem: ReadonlyMap<string, readonly string[]>;
+  /** The terms that are no stop words; all terms if there are only stop words. */
+  readonly contentTerms: ReadonlySet<string>;
+  /** Terms beside an "and": those of two things that are asked for in one question, as in "Lena and Tom". */
+  readonly listedTerms: ReadonlySet<string>;
   readonly asksWhen: boolean;
   /** Patterns of the expected kind of answer; empty if the kind is unknown. */
   readonly answerPatterns: readonly RegExp[];
@@ -68,9 +73,33 @@ function askedPattern(spaced: string, unspaced: string): RegExp {
   );
 }
 
-/** Computes the features of a question. Linear in its length. */
-export function questionFeatures(question: string): QuestionFeatures {
-  const terms = new Set(foldedWords(question));
+/** Words between two things that are asked for, by language. In some languages they mean something else in others. */
+const CONJUNCTIONS: Readonly<Record<string, string>> = {
+  ...{ ar: "و", cs: "a", da: "og", de: "und", en: "and", es: "y e", fr: "et", hi: "और", id: "dan", it: "e ed" },
+  ...{
+    ja: "と や",
+    ko: "와 과 랑 및",
+    nl: "en",
+    pl: "i oraz",
+    pt: "e",
+    ru: "и",
+    sv: "och",
+    th: "และ",
+    tr: "ve",
+    uk: "і та й",
+  },
+  ...{ vi: "và", zh: "和 与 跟 與", und: "and und et и と 和" },
+};
+/** Number of content words before a conjunction, and behind it, that name what is asked for: "of cabin 9". */
+const LISTED_WORDS = 2;
+
+/**
+ * Computes the features of a question. Linear in its length.
+ * @param language of the question, BCP 47; `und` if unsure
+ */
+export function questionFeatures(question: string, language = "und"): QuestionFeatures {
+  const words = foldedWords(question);
+  const terms = new Set(words);
   const termsByStem = Map.groupBy(
     [...terms].filter((term) => term.length >= STEM_UNITS_MIN),
     (term) => term.slice(0, STEM_UNITS_MIN),
@@ -82,7 +111,27 @@ export function questionFeatures(question: string): QuestionFeatures {
     ...(HOW_MANY_ASKED.test(folded) ? [NUMBER] : []),
     ...(NAME_ASKED.test(folded) ? [NAME] : []),
   ];
-  return { folded, terms, termsByStem, asksWhen, answerPatterns };
+  const stopWords = stopWordsOf(language);
+  const content = new Set(words.filter((word) => !stopWords.has(word)));
+  const contentTerms = content.size === 0 ? terms : content;
+  const listedTerms = listedIn(words, language);
+  return { folded, terms, termsByStem, contentTerms, listedTerms, asksWhen, answerPatterns };
+}
+
+function listedIn(words: readonly string[], language: string): ReadonlySet<string> {
+  const stopWords = stopWordsOf(language);
+  const conjunctions = new Set((CONJUNCTIONS[language.split("-")[0] ?? ""] ?? CONJUNCTIONS.und ?? "").split(" "));
+  const isContent = (word: string) => !stopWords.has(word) && !conjunctions.has(word);
+  const listed = words.flatMap((word, at) => {
+    if (!conjunctions.has(word)) return [];
+    const before = words.slice(0, at).filter(isContent).slice(-LISTED_WORDS);
+    const behind = words
+      .slice(at + 1)
+      .filter(isContent)
+      .slice(0, LISTED_WORDS);
+    return before.length === 0 || behind.length === 0 ? [] : [...before, ...behind];
+  });
+  return new Set(listed);
 }
 
 /** Whether a sentence contains the expected kind of answer, other than those in the question itself. */

@@ -13,6 +13,7 @@ import { happenedAt } from "../retrieval/time/time-preference.ts";
 import { wordsIn } from "../retrieval/time/words.ts";
 import { type AnswerKind, askedKind } from "./asked-kind.ts";
 import { holdsKind } from "./kind-evidence.ts";
+import { foldedWords, type QuestionFeatures, questionFeatures, termMatches } from "./question-features.ts";
 
 /** Number of best passages that are compared: what follows is rarely cited. */
 const COMPARED_MAX = 6;
@@ -57,6 +58,8 @@ interface Statement {
   readonly words: ReadonlySet<string>;
   readonly changes: number;
   readonly lacks: Readonly<{ codes: number; names: number }>;
+  /** Words of the question beside an "and" that the passage has. */
+  readonly listed: ReadonlySet<string>;
   readonly holdsKind: boolean;
 }
 
@@ -112,9 +115,10 @@ export function* replacingPairs(
 ): Generator<{ readonly newer: RankedPassage; readonly older: RankedPassage; readonly signs: ReplacedSigns }> {
   const kind = askedKind(text);
   const specifics = specificsOf(text, language);
+  const features = questionFeatures(text, language);
   const asked = { words: wordsIn(text, language), asksNow: Number(asksNow({ text, language })) };
   const frequencies = new Map<string, number>();
-  const statements = passages.map((passage) => statementOf(passage, specifics, kind, text));
+  const statements = passages.map((passage) => statementOf(passage, specifics, features, kind, text));
   for (const { words } of statements) for (const word of words) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
   const compared = statements.slice(0, COMPARED_MAX);
   for (const [place, newer] of compared.entries()) {
@@ -147,6 +151,7 @@ export function* replacingPairs(
 function statementOf(
   passage: RankedPassage,
   specifics: Specifics,
+  features: QuestionFeatures,
   kind: AnswerKind | null,
   question: string,
 ): Statement {
@@ -157,6 +162,7 @@ function statementOf(
     words: wordsIn(text, language),
     changes: changesIn({ text, language }),
     lacks: lackingSpecifics(specifics, text),
+    listed: new Set(termMatches(new Set(foldedWords(text)), features).keys()).intersection(features.listedTerms),
     holdsKind: kind === null || holdsKind(text, kind, question),
   };
 }
@@ -171,8 +177,9 @@ function isNewer({ memory: newer }: RankedPassage, { memory: older }: RankedPass
 }
 
 /** Whether the older passage has more of what the question names: the newer one is about something else. */
-function lacksMore({ lacks: newer }: Statement, { lacks: older }: Statement): boolean {
-  return newer.codes > older.codes || newer.names > older.names;
+function lacksMore(newer: Statement, older: Statement): boolean {
+  if (newer.lacks.codes > older.lacks.codes || newer.lacks.names > older.lacks.names) return true;
+  return !older.listed.isSubsetOf(newer.listed);
 }
 
 function probabilityOf(signs: ReplacedSigns): number {

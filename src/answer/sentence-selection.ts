@@ -56,7 +56,8 @@ const MODEL_WEIGHT = 0.75;
 /** Bonus for a sentence with the kind of thing that the question asks for. */
 const EXPECTED_ANSWER_BONUS = 0.4;
 /**
- * Bonus for a sentence under a title that is not quoted yet, in two cases. Second step: a selected sentence contains
+ * Bonus for a sentence about the other one of two things that the question lists, and for one under a title that is not
+ * quoted yet, in two cases. Second step: a selected sentence contains
  * the title and the question does not. Comparison: the question contains this title and another one.
  */
 const WANTED_BONUS = 0.6;
@@ -76,10 +77,20 @@ const FURTHER_SCORE_SHARE = 0.35;
  * of the question, or an expected kind of answer, would outweigh a passage that is far more relevant.
  */
 const FIRST_PASSAGE_SHARE = 0.5;
+/**
+ * A further sentence comes from a passage with at least this share of the best passage's score, unless it gets
+ * `WANTED_BONUS` for its title. One that gets it for a listed term needs less, or this share of the question's content
+ * terms. Chosen on bench/fixtures/answers/dev.tsv.
+ */
+const FURTHER_PASSAGE_SHARE = 0.1;
+const LISTED_TERMS_SHARE = 0.5;
+const LISTED_PASSAGE_SHARE = 0.01;
 /** Factor for the score of sentences that are questions, because they are rarely the answer. */
 const QUESTION_SHARE = 0.5;
 /** Minimum relevance of a further sentence, unless it gets `WANTED_BONUS`. */
 const RELEVANCE_MIN = -0.6;
+/** Relevance from which on a further sentence needs no word of the question. */
+const RELEVANCE_SURE = 0;
 /**
  * Minimum length of a title, in UTF-16 code units. Shorter titles are ignored, because they occur by chance in many
  * sentences.
@@ -146,18 +157,17 @@ class Selection {
    * question.
    */
   readonly #bridgedTitles = new Set<string>();
-  /** Minimum score of the first sentence's passage. */
-  readonly #firstPassageMin: number;
+  readonly #passageScoreMax: number;
   /** Minimum score of a further sentence. */
   #scoreMin = 0;
 
   constructor(
     private readonly scored: readonly ScoredCandidate[],
     private readonly weights: TermWeights,
-    question: QuestionFeatures,
+    private readonly question: QuestionFeatures,
     private readonly maxSources: number,
   ) {
-    this.#firstPassageMin = FIRST_PASSAGE_SHARE * Math.max(...scored.map(({ candidate }) => candidate.passage.score));
+    this.#passageScoreMax = Math.max(...scored.map(({ candidate }) => candidate.passage.score));
     this.#bestRelevances = bestByPassage(scored);
     this.#titles = titlesOf(scored);
     this.#questionTitles = titlesIn(question.folded, this.#titles);
@@ -169,11 +179,14 @@ class Selection {
     let bestScore = Number.NEGATIVE_INFINITY;
     for (const { candidate, relevance } of this.scored) {
       if (!this.#cited.has(candidate.passage) && this.#cited.size >= this.maxSources) continue;
-      if (this.sentences.length === 0 && candidate.passage.score < this.#firstPassageMin) continue;
-      const isWanted = this.#isWanted(candidate.passage);
-      if (this.sentences.length > 0 && !isWanted && relevance !== null && relevance < RELEVANCE_MIN) continue;
+      const share = candidate.passage.score / this.#passageScoreMax;
+      const hasWantedTitle = this.#hasWantedTitle(candidate.passage);
+      const isListed = this.#isListed(candidate, share);
+      const isWanted = hasWantedTitle || isListed;
+      if (share < this.#shareMin(candidate.passage, hasWantedTitle, isListed)) continue;
+      if (this.sentences.length > 0 && !isWanted && !this.#isOnTopic(candidate, relevance)) continue;
       const score = this.#score(candidate, relevance, isWanted);
-      if (score <= bestScore || this.sentences.some((earlier) => areDuplicates(earlier, candidate))) continue;
+      if (score <= bestScore || this.#isRepeated(candidate, isListed)) continue;
       best = candidate;
       bestScore = score;
     }
@@ -183,8 +196,40 @@ class Selection {
     return true;
   }
 
+  /** Whether a further sentence is about what is asked for: it has a word or the kind of answer of the question. */
+  #isOnTopic({ matches, hasExpectedAnswer }: Candidate, relevance: number | null): boolean {
+    if (relevance !== null && relevance < RELEVANCE_MIN) return false;
+    if (hasExpectedAnswer || (relevance ?? -1) >= RELEVANCE_SURE) return true;
+    const { contentTerms } = this.question;
+    return contentTerms.size === 0 || [...matches.keys()].some((term) => contentTerms.has(term));
+  }
+
+  /** Whether the answer says it already. What is said of two listed things may differ in a single word. */
+  #isRepeated(candidate: Candidate, isListed: boolean): boolean {
+    if (isListed) return this.sentences.some(({ text }) => text === candidate.text);
+    return this.sentences.some((earlier) => areDuplicates(earlier, candidate));
+  }
+
+  /** Minimum share of the best passage's score that the passage of the next sentence needs. */
+  #shareMin(passage: RankedPassage, hasWantedTitle: boolean, isListed: boolean): number {
+    if (this.sentences.length === 0) return FIRST_PASSAGE_SHARE;
+    if (hasWantedTitle || this.#cited.has(passage)) return 0;
+    return isListed ? 0 : FURTHER_PASSAGE_SHARE;
+  }
+
+  /** Whether a sentence is about the other one of two things that the question lists. @param share see `#shareMin` */
+  #isListed({ matches }: Candidate, share: number): boolean {
+    const { listedTerms, contentTerms } = this.question;
+    if (this.sentences.length === 0 || listedTerms.isDisjointFrom(this.#coveredTerms)) return false;
+    const matched = [...matches.keys()];
+    if (!matched.some((term) => listedTerms.has(term) && !this.#coveredTerms.has(term))) return false;
+    // of two days, retrieval prefers one
+    const own = matched.filter((term) => contentTerms.has(term)).length;
+    return share >= LISTED_PASSAGE_SHARE || own >= LISTED_TERMS_SHARE * contentTerms.size;
+  }
+
   /** Whether a passage gets `WANTED_BONUS` for its title. */
-  #isWanted(passage: RankedPassage): boolean {
+  #hasWantedTitle(passage: RankedPassage): boolean {
     const title = this.#titles.get(passage);
     if (title === undefined || this.#citedTitles.has(title)) return false;
     return this.#bridgedTitles.has(title) || (this.#questionTitles.size > 1 && this.#questionTitles.has(title));

@@ -94,6 +94,8 @@ const JOINED_LEAD = new RegExp(
   `([\\p{Script=Han}\\p{Script=Katakana}ー]{2,}|\\p{Script=Hangul}{2,}|[ぁ-ゖ]{3,})((?:[ ]?${NUMBER_WORD})?) ?$`,
   "u",
 );
+/** Words that join two members: what stands before them belongs to the first one. */
+const JOINED_CONJUNCTION = /[和与與及跟]$/u;
 const NUMBER_WORD_END = new RegExp(`${NUMBER_WORD}$`, "u");
 /** Length of a lead in Chinese characters: longer ones include what stands before it. */
 const HAN_LEAD_UNITS = 2;
@@ -159,7 +161,10 @@ function codeSeries(question: string, language: string): readonly Series[] {
     if (group !== undefined && before !== undefined && areListed(text, before, code)) group.push(code);
     else groups.push([code]);
   }
-  return groups.flatMap((group) => {
+  return groups.flatMap((found) => {
+    // a word before one of them tells more than the word behind: "trains 204 and 218 leave"
+    const isLed = found.some(({ place }) => place.lead !== null);
+    const group = found.map((code) => (isLed ? { ...code, place: withoutWord(code.place) } : code));
     const others = othersPattern(group);
     return others === null ? [] : [seriesOfCodes(text, group, others)];
   });
@@ -174,13 +179,19 @@ function apart(code: CodeInText): CodeInText {
 function placeOf(text: string, { start, end, text: code }: CodeInText, language: string): Place {
   const before = text.slice(Math.max(0, start - NEAR_UNITS), start);
   const after = text.slice(end, end + NEAR_UNITS);
-  const [joined, spaced] = [JOINED_LEAD.exec(before)?.[0], LEAD.exec(before)];
+  const joined = JOINED_CONJUNCTION.test(before) ? undefined : JOINED_LEAD.exec(before)?.[0];
+  const spaced = LEAD.exec(before);
   const lead = joined ?? (spaced !== null && isContentWord(spaced[1] ?? "", language) ? spaced[0] : null);
   const word = UNIT.exec(after)?.[1] ?? "";
   const isBound = BOUNDS.has(foldLetters(/([\p{L}\p{M}]+)[^\p{L}]*$/u.exec(before)?.[1] ?? ""));
   const hasUnit = !isBound && !AMOUNT.test(foldLetters(word)) && isContentWord(word, language) && /^\p{Nd}/u.test(code);
   const cased = hasUnit && new RegExp(`^[${LETTER}]`, "u").test(word) ? word : null;
   return { lead, unit: JOINED_UNIT.exec(after)?.[1] ?? cased };
+}
+
+/** A place without the word behind, unless it is a unit: "Ramipril 20 mg". */
+function withoutWord({ lead, unit }: Place): Place {
+  return { lead, unit: unit !== null && (JOINED_UNIT.test(unit) || unit.length < ENDING_UNITS_MAX) ? unit : null };
 }
 
 /** Whether two codes are named together: "cabins 4 and 9", "cabin 4 and cabin 9". */
@@ -245,11 +256,11 @@ function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: R
   const isAsked = (code: string) => codes.some((asked) => hasCode(asked.code, code));
   const placesIn = (passage: SeriesText) => membersIn(passage.text, others);
   return {
-    asked: codes.map(({ start, end, code, place }) => ({
-      text: wordsOf(question, start, end, place),
+    asked: codes.map((asked) => ({
+      text: wordsOf(question, asked),
       presence: (passage) => {
-        if (placesIn(passage).some((found) => hasCode(code, found.code))) return "placed";
-        return hasCode(code, foldLetters(plainDigits(passage.text))) ? "somewhere" : "absent";
+        if (placesIn(passage).some((found) => hasCode(asked.code, found.code))) return "placed";
+        return hasCode(asked.code, foldLetters(plainDigits(passage.text))) ? "somewhere" : "absent";
       },
     })),
     isRenamed: false,
@@ -261,11 +272,8 @@ function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: R
 }
 
 /** A code with the words that tell its place. */
-function wordsOf(question: string, start: number, end: number, { lead, unit }: Place): string {
-  const behind =
-    unit === null || (lead !== null && !JOINED_UNIT.test(unit))
-      ? ""
-      : (question.slice(end).split(unit)[0] ?? "") + unit;
+function wordsOf(question: string, { start, end, place: { lead, unit } }: PlacedCode): string {
+  const behind = unit === null ? "" : (question.slice(end).split(unit)[0] ?? "") + unit;
   return `${lead ?? ""}${question.slice(start, end)}${behind}`.trim();
 }
 
@@ -284,7 +292,9 @@ function membersIn(passage: string, pattern: RegExp): readonly { readonly code: 
 
 /** Names of several words: others share their first word or their last one, as a person of the same surname does. */
 function nameSeries(question: string, language: string): readonly Series[] {
-  const names = fullNamesIn(question, language).filter(({ words }) => words.length > 1);
+  const capitalised = fullNamesIn(question, language).filter(({ words }) => words.length > 1);
+  const isCased = hasCased(question);
+  const names = isCased ? capitalised : pairsIn(question, language);
   const groups: (typeof names)[number][][] = [];
   for (const name of names) {
     const group = groups.find(([first]) => first?.words.at(-1) === name.words.at(-1));
@@ -297,8 +307,25 @@ function nameSeries(question: string, language: string): readonly Series[] {
     othersIn: ({ text }) =>
       namesInText(text)
         .filter((found) => !group.some(({ words }) => isNamedBy(words, found.words)))
-        .flatMap((found) => group.map(({ words }) => neighbourIn(words, found)).filter((other) => other !== null)),
+        .flatMap((found) =>
+          group.map(({ words }) => neighbourIn(words, found, isCased)).filter((other) => other !== null),
+        ),
   }));
+}
+
+/** Whether a text has letters in both cases, or of a script without cases. */
+function hasCased(text: string): boolean {
+  return /\p{Lu}/u.test(text) || !/\p{Ll}/u.test(text);
+}
+
+/** Pairs of words, of which some may be names: "phone number of gordon acheson". */
+function pairsIn(question: string, language: string): readonly NameInText[] {
+  const words = question.match(/[\p{L}\p{M}]+/gu) ?? [];
+  return words.slice(1).flatMap((last, at) => {
+    const pair = [words[at] ?? "", last];
+    if (!pair.every((word) => isContentWord(word, language)) || !question.includes(pair.join(" "))) return [];
+    return [{ text: pair.join(" "), words: pair.map(foldLetters) }];
+  });
 }
 
 function presenceOfName(name: readonly string[], passage: string): Presence {
@@ -309,11 +336,14 @@ function presenceOfName(name: readonly string[], passage: string): Presence {
   return isIn(name[0] ?? "") ? "somewhere" : "absent";
 }
 
-/** The name in capitalised words that shares its first word or its last one with a name; null if there is none. */
-function neighbourIn(name: readonly string[], { text, words }: NameInText): string | null {
+/**
+ * The name in capitalised words that shares its last word with a name, or if `isName`, its first one; null if there is
+ * none.
+ */
+function neighbourIn(name: readonly string[], { text, words }: NameInText, isName: boolean): string | null {
   if (words.length < 2) return null;
   const shares = (at: number) => areForms(name.at(at) ?? "", words.at(at) ?? "");
-  if (shares(0) === shares(-1)) return null;
+  if (shares(0) === shares(-1) || (shares(0) && !isName)) return null;
   // "Call Miriam Acheson" has as many words as the name behind "Call"
   const shown = text.split(" ");
   return (shares(0) ? shown.slice(0, name.length) : shown.slice(-name.length)).join(" ");

@@ -1,8 +1,10 @@
 // Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a neighbour of
 // what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
 
+import numberWordList from "../../data/words/number-words.txt" with { type: "text" };
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
+import { parseWordList } from "../words/word-lists.ts";
 import { foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
 
 /** The specifics of a question, prepared for comparison with passages. */
@@ -60,6 +62,8 @@ const COUNTED = /^[ \u00a0]\p{L}[\p{L}\p{M}]{3,}/u;
 const COUNTER = /^ ?(?:つ|個|点|件|種|项|項|个|種類|条|가지|개)/u;
 /** What a number tells apart: "8 numaralı oda", "41 Larch Street". */
 const NUMBERED = /^ (?:numaralı|nolu|no['’]lu|sayılı)(?!\p{L})|^ \p{Lu}\p{Ll}+ \p{Lu}\p{Ll}/u;
+/** A code and a word before another one of its kind: "trains 204 and 218 leave". */
+const LISTED = /\p{Nd}\p{L}{0,2} (?:and|or|und|oder|et|ou|y|o|e|en|of|и|или|i|lub|ve|veya|og|eller|och) $/iu;
 /** Units of measure that are as long as words. */
 const MEASURED = new RegExp(
   `^[ \u00a0](?:lit(?:re|er)s?|liter|litri|litros|litres|gramm?e?s?|gramos|grammi|watts?|vatios|volts?|zoll|inch(?:es)?|pouces|` +
@@ -73,6 +77,20 @@ const COUNT_LEADS: ReadonlySet<string> = new Set(
     "beste besten donne cite premiers premières derniers dernières dame lista nombra primeros primeras últimos " +
     "últimas mejores elenca dammi primi prime ultimi ultime migliori noem geef eerste laatste beste назови перечисли"
   ).split(" "),
+);
+/** Patterns of words for small numbers in a folded text: "the third chapter", 第三章, 三号. */
+const NUMBER_WORDS: ReadonlyMap<number, RegExp> = new Map(
+  [...parseWordList(numberWordList)].map(([value, words]) => {
+    const spaced = words.map((word) => word.replace("*", "\\p{L}{0,4}")).join("|");
+    const numeral = `${"十".repeat(Math.floor(Number(value) / 10))}${" 一二三四五六七八九"[Number(value) % 10]?.trim()}`;
+    return [
+      Number(value),
+      new RegExp(
+        `(?<![\\p{L}\\p{M}])(?:${spaced})(?![\\p{L}\\p{M}])|第${numeral}(?![十百])|(?<!十)${numeral}[号號番楼階层室房章課课]`,
+        "u",
+      ),
+    ];
+  }),
 );
 const RUN = /\p{Nd}+|[\p{L}\p{M}]+/gu;
 const DIGITS = /^\p{Nd}+$/u;
@@ -152,6 +170,7 @@ function isCount(text: string, code: string, at: number, language: string): bool
   const after = text.slice(at + code.length, at + code.length + NEAR_UNITS);
   if (COUNTER.test(after)) return true;
   if (NUMBERED.test(after) || MEASURED.test(after)) return false;
+  if (LISTED.test(text.slice(Math.max(0, at - NEAR_UNITS), at))) return false;
   const before = /([\p{L}\p{M}'’]+)[^\p{L}\p{N}]*$/u
     .exec(text.slice(Math.max(0, at - NEAR_UNITS), at))?.[1]
     ?.toLowerCase();
@@ -178,7 +197,7 @@ function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] 
 
 /** Whether a folded text with plain digits has a code, or a range with it. */
 export function hasCode({ pattern, value }: Code, text: string): boolean {
-  if (pattern.test(text)) return true;
+  if (pattern.test(text) || (value !== null && NUMBER_WORDS.get(value)?.test(text))) return true;
   const ranges = value === null ? [] : [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)]);
   return ranges.some(([from = 0, to = 0]) => value !== null && from <= value && value <= to && to - from <= RANGE_MAX);
 }

@@ -4,7 +4,7 @@
 import { contextualQuestion } from "../answer/contextual-question.ts";
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
-import { checkedAgainst, type Gap, gapIn, neighboursOf, withoutNeighbours } from "../answer/gaps.ts";
+import { areAllFound, checkedAgainst, type Gap, gapIn, neighboursOf, withoutNeighbours } from "../answer/gaps.ts";
 import type { Turn } from "../answer/history.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
@@ -223,11 +223,16 @@ export class AnswerService {
     const gap = gapIn(series, passages, evidenceMin);
     if (gap !== null && (gap.isPartial || gap.neighbours.length === 0 || hasKind(neighboursOf(gap, KIND_PASSAGES)))) {
       const isPartlyEvident = gap.found.some(({ score }) => score >= evidenceMin);
-      if (generation === null) return { series, passages: gap.found, gap, isAnswerable: isPartlyEvident };
+      if (generation === null) {
+        const current = ownAndCurrent({ text: query, ...asked }, series, gap.found);
+        return { series, passages: current, gap, isAnswerable: isPartlyEvident };
+      }
       return { series, passages, gap, isAnswerable: isEvident || isPartlyEvident };
     }
     // without a language model nobody else reads the passages, so they must have the kind of thing that is asked for
-    const isAnswerable = isEvident && (generation !== null || hasKind(others));
+    // of two things that are asked for, each passage lacks one, which counts against its evidence
+    const areEvident = isEvident || areAllFound(series, passages, evidenceMin);
+    const isAnswerable = areEvident && (generation !== null || hasKind(others));
     return { series, passages: others, gap: null, isAnswerable };
   }
 
@@ -247,7 +252,8 @@ export class AnswerService {
       return yield* checkedAgainst(series, gap, events);
     }
     const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#sentenceScorer(viewer.projectId) } : {};
-    for await (const event of extractiveAnswer(query, passages, { maxSources, signal, ...reading })) {
+    const options = { maxSources, language: await this.#languageOf(query), signal, ...reading };
+    for await (const event of extractiveAnswer(query, passages, options)) {
       if (gap !== null && event.type === "sources") {
         yield { type: "text", content: ` ${gapAnswer(await this.#languageOf(text), gap, [])}` };
       }

@@ -91,6 +91,14 @@ describe("what a newer note has replaced", () => {
     expect(shown("When is the birthday of the woman in Weserblick?", "en", notes)).toHaveLength(2);
   });
 
+  test("is not about the other one of two things that the question lists", () => {
+    const notes = [
+      { text: "Lamp L-45 needs a GU10 bulb.", day: "2026-05-03" },
+      { text: "Lamp L-20 needs an E14 bulb.", day: "2026-05-02" },
+    ];
+    expect(shown("Which bulbs do lamps L-20 and L-45 need?", "en", notes)).toHaveLength(2);
+  });
+
   test("is not about another number or name of the question", () => {
     const notes = [
       { text: "The code of cabin 4 was changed to 7711.", day: "2026-05-02" },

@@ -16,8 +16,9 @@ async function answerTo(
   passages: readonly RankedPassage[],
   scoreSentences?: ScoreSentences,
   maxSources = 8,
+  language = "en",
 ): Promise<string> {
-  const reading = scoreSentences === undefined ? {} : { scoreSentences };
+  const reading = { language, ...(scoreSentences !== undefined && { scoreSentences }) };
   return (await collectAnswer(extractiveAnswer(question, passages, { maxSources, signal: UNBOUND, ...reading })))
     .answer;
 }
@@ -132,6 +133,56 @@ describe("the sentence that complements the first one", () => {
     expect(await answerTo("How deep is the harbour of Skarn?", [...pieces, one], preferring("deep"))).toBe(
       "The harbour of Skarn is deep. [1]",
     );
+  });
+});
+
+describe("a sentence of a far less relevant passage", () => {
+  const volvo = passage("I drive a grey Volvo that I bought in 2019.", 0.87);
+  const asked = "What car do I drive?";
+
+  test("is not quoted, although it has words of the question", async () => {
+    const fiat = (score: number) => passage("The car that we drive on Sundays is a Fiat.", score);
+    expect(await answerTo(asked, [volvo, fiat(0.086)])).toBe(`${volvo.text} [1]`);
+    expect(await answerTo(asked, [volvo, fiat(0.088)])).toBe(`${volvo.text} [1] ${fiat(0).text} [2]`);
+  });
+
+  test("is not quoted without a word of the question, however relevant its passage is", async () => {
+    const lines = "I drive a grey Volvo that I bought in 2019. Do what you like. Rain fell on the roof all night.";
+    expect(await answerTo(asked, [passage(lines, 0.87)])).toBe(`${volvo.text} [1]`);
+    expect(await answerTo(asked, [passage(lines, 0.87)], preferring("Volvo", "Rain"))).toContain("Rain fell");
+  });
+});
+
+describe("of two things that a question lists", () => {
+  test.each([
+    ["en", "What are Lena and Tom allergic to?", "Lena is allergic to hazelnuts.", "Tom is allergic to penicillin."],
+    ["en", "What do lamps L-20 and L-45 need?", "Lamp L-20 needs an E14 bulb.", "Lamp L-45 needs a GU10 bulb."],
+    ["en", "What was on 4 March and on 11 March?", "On 4 March we swam.", "On 11 March we slept."],
+    ["de", "Was kosten das Sofa und der Teppich?", "Das Sofa kostet 890 Euro.", "Der Teppich kostet 240 Euro."],
+    ["es", "¿Qué estudian Nora y Teo?", "Nora estudia biología.", "Teo estudia derecho."],
+    ["ru", "На кого учатся Вика и Глеб?", "Вика учится на врача.", "Глеб учится на архитектора."],
+    ["ja", "2号室と4号室の鍵はどこ？", "2号室の鍵は箱です。", "4号室の鍵は棚です。"],
+    ["zh", "2号房和5号房的钥匙在哪里？", "2号房的钥匙在抽屉里。", "5号房的钥匙在前台。"],
+  ])("%s: both are quoted, however alike they are: %s", async (language, question, first, second) => {
+    const passages = [passage(first, 0.8), passage(second, 0.08)];
+    expect(await answerTo(question, passages, undefined, 8, language)).toBe(`${first} [1] ${second} [2]`);
+  });
+
+  test("a passage that is nearly irrelevant is not quoted", async () => {
+    const passages = [passage("Lena is allergic to hazelnuts.", 0.8), passage("Tom likes penicillin.", 0.007)];
+    expect(await answerTo("What are Lena and Tom allergic to?", passages)).not.toContain("Tom");
+  });
+
+  test("a nearly irrelevant passage with half of the words of the question is quoted: retrieval prefers a day", async () => {
+    const days = ["On 2 May I ate at the Anchor with Tariq.", "On 9 May I ate at Mirabel with Tariq."];
+    const passages = days.map((day, at) => passage(day, at === 0 ? 0.9 : 0.001));
+    const answer = await answerTo("Where did I eat with Tariq on 2 May and on 9 May?", passages);
+    expect(answer).toBe(`${days[0]} [1] ${days[1]} [2]`);
+  });
+
+  test("nothing is listed where the word for and is missing", async () => {
+    const passages = [passage("Lena is allergic to hazelnuts.", 0.8), passage("Tom is allergic to penicillin.", 0.07)];
+    expect(await answerTo("What is Lena, Tom's wife, allergic to?", passages)).not.toContain("Tom");
   });
 });
 

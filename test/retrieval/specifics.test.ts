@@ -22,6 +22,11 @@ describe("codes", () => {
     ["شقة ٩", "شقة 9: مريم"],
     ["कमरा 12", "कमरा १२ खाली है"],
     ["EF66のDCCアドレスは何番?", "アドレス:EF66が66番"],
+    ["What is chapter 3 about?", "Chapter three is about the flood"],
+    ["who is on the 7th floor", "Ines: seventh floor"],
+    ["Wer wohnt im 2. Stock?", "Im zweiten Stock wohnt Ines"],
+    ["第3章は何ですか", "第三章は洪水"],
+    ["3号室の鍵は?", "三号室の鍵は玄関"],
     ["发票NB-20-126的金额", "的发票 NB-20-126,€3,975"],
   ])("%s: in %s", (question, passage) => {
     expect(lacksCodes(question, passage)).toBe(0);
@@ -36,6 +41,8 @@ describe("codes", () => {
     ["is 1,234.50 paid?", "1,243.50 went out"],
     ["iOS 17.2 crashes", "iOS 172"],
     ["شقة ٩", "شقة 4: مريم"],
+    ["What is chapter 3 about?", "Chapter thirteen is about the flood"],
+    ["3号室の鍵は?", "十三号室の鍵は玄関"],
     ["E-52の原因は?", "アラームE-17。原因はリミットスイッチ"],
   ])("%s: not in %s", (question, passage) => {
     expect(lacksCodes(question, passage)).toBe(1);

@@ -45,6 +45,8 @@ interface Setup {
   readonly min_evidence?: number | null;
   readonly operator?: typeof EXTRACTIVE | typeof GENERATIVE;
   readonly language?: string;
+  /** Default: the score of the first result. */
+  readonly evidence?: number;
   /** What the language model writes. */
   readonly writes?: string;
   readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker | null>;
@@ -61,7 +63,13 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
     search: {
       search: async () => {
         const found = { mode: "fast", results, stages: [], admissible: results.length, asOf: 0 } as const;
-        return { ...found, stages: [], time: null, evidence: results[0]?.score ?? null, evidenceMin: MODEL_DEFAULT };
+        return {
+          ...found,
+          stages: [],
+          time: null,
+          evidence: setup.evidence ?? results[0]?.score ?? null,
+          evidenceMin: MODEL_DEFAULT,
+        };
       },
       refuseOutside: async () => undefined,
       admits: async () => true,
@@ -222,6 +230,14 @@ describe("a question for a neighbour of what is stored", () => {
       "Cabin 5: the Wi-Fi password is otter. [1] Nothing that is stored here answers this for cabin 9.",
     );
     expect([state, cited]).toEqual(["partial", CABINS.slice(1, 2)]);
+  });
+
+  test("of two things that are stored apart, both are quoted, although each passage lacks one", async () => {
+    const search = { results: CABINS, evidence: 0.1 };
+    const { answer, state } = await stateOf("Wi-Fi passwords of cabin 4 and cabin 5?", search);
+    expect(state).toBe("answered");
+    expect(answer).toMatch(/heron\. \[1\] .*otter\. \[2\]/);
+    expect((await stateOf("Wi-Fi password of cabin 4?", search)).state).toBe("not_found");
   });
 
   test("with min_evidence 0 the neighbours are quoted", async () => {
