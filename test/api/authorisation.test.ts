@@ -322,6 +322,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
     body: { type: "visit", data: { page: "/" } },
   }),
   "GET /users/{}/events": ({ userId }) => ({ target: `/users/${encodeURIComponent(userId)}/events?limit=100` }),
+  "GET /users/{}/profile": ({ userId }) => ({ target: `/users/${encodeURIComponent(userId)}/profile` }),
   "POST /keys": () => ({ target: "/keys", body: { name: "one more", scopes: ["keys"] } }),
   "GET /keys": () => ({ target: "/keys?limit=100" }),
   "PATCH /keys/{}": ({ keyId }) => ({ target: `/keys/${keyId}`, body: { name: "taken over" } }),

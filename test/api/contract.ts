@@ -249,6 +249,10 @@ export const OPERATIONS: readonly Promised[] = [
     body: ["type", "data"],
     required: ["type"],
   }),
+  promised("GET /users/{}/profile", readMemories, [200], false, {
+    name: "getProfile",
+    query: ["max_tokens", "agentId", "sessionId", "time_zone"],
+  }),
   promised("GET /users/{}/events", readUsers, [200], false, { query: ["type", ...PAGE] }),
 
   promised("POST /keys", keys, [201], true, {
@@ -327,6 +331,9 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Message: ["id", "role", "content", "sources", "answer_state", "created_at", "interrupted"],
   User: ["id", "name", "email", "metadata", "time_zone", "created_at"],
   Event: ["id", "userId", "type", "data", "created_at"],
+  Profile: [...["userId", "generated_at", "facts", "preferences", "people", "events", "text", "tokens", "omitted"]],
+  ProfileEntry: ["text", "memory_id", "start", "end", "occurred_at"],
+  ProfilePerson: ["name", "text", "memory_id", "start", "end", "occurred_at"],
   Key: ["id", "projectId", "name", "scopes", "userId", "expires_at", "last_used_at", "created_at", "redacted"],
   Project: [
     "id",
