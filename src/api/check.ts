@@ -51,6 +51,11 @@ function compile<S extends TSchema>(schema: S): TypeCheck<S> {
   return check as TypeCheck<S>;
 }
 
+/** Whether a value fits a schema. */
+export function fits(schema: TSchema, value: unknown): boolean {
+  return compile(schema).Check(value);
+}
+
 /**
  * Narrows `value` to the schema's type.
  * @param at path of the value in the request (`memories[3]`); errors put it in front of the field's name

@@ -7,7 +7,9 @@ import { errorView, faultOf } from "../api/errors.ts";
 import type { ProtocolCall, Settled } from "../api/protocol-endpoint.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { ProfileService } from "../services/profile.ts";
+import { meantArguments } from "./arguments.ts";
 import { INSTRUCTIONS, INTRODUCTION } from "./introduction.ts";
 import { toolSchema } from "./json-schema.ts";
 import { reportProgress } from "./progress.ts";
@@ -42,7 +44,8 @@ export function createMcpServer(parts: McpDependencies, { principal, operations,
     const called = tools.find(({ name }) => name === params.name);
     if (called === undefined) {
       const names = visibleTo(tools, principal).map(({ name }) => name);
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool. The tools are ${names.join(", ")}.`);
+      const message = `There is no tool '${shortened(params.name)}'. The tools are ${names.join(", ")}.`;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
     }
     const { signal, _meta: meta } = mcpReq;
     const stopProgress = reportProgress(meta?.progressToken, (progress) => mcpReq.notify(progress), {
@@ -50,7 +53,7 @@ export function createMcpServer(parts: McpDependencies, { principal, operations,
       onError: (err) => log.debug({ err }, "the progress of a tool call could not be sent"),
     });
     try {
-      const args = check(called.input, params.arguments ?? {});
+      const args = check(called.input, meantArguments(called.input, params.arguments));
       const result = await called.run(args, {
         operations: operations(signal),
         settled: (id, timeoutMs) => settled(principal, id, timeoutMs, signal),

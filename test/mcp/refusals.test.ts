@@ -174,9 +174,11 @@ describe.each([...CLIENTS])("a tool called by a client of %s", (name) => {
   });
   afterAll(() => peer.close());
 
-  test("that is unknown is an error of the protocol that names the tools", async () => {
+  test("that is unknown is an error of the protocol that names it and the tools", async () => {
     clock.advance(61_000);
-    await expect(peer.call("remember_everything")).rejects.toThrow("The tools are add_memory, search_memories");
+    await expect(peer.call("remember_everything")).rejects.toThrow(
+      "There is no tool 'remember_everything'. The tools are add_memory, search_memories",
+    );
   });
 
   test("with wrong, missing or unknown arguments says which", async () => {
@@ -185,6 +187,11 @@ describe.each([...CLIENTS])("a tool called by a client of %s", (name) => {
       ["search_memories", { query: 7 }, "'query' must be a string"],
       ["search_memories", { query: "a", user_id: "ada" }, "Did you mean 'userId'?"],
       ["search_memories", { query: "a", limit: 101 }, "'limit' must be an integer of 1 to 100"],
+      ["search_memories", { query: "a", limit: "101" }, "'limit' must be an integer of 1 to 100"],
+      ["search_memories", { query: "a", limit: "five" }, "'limit' must be an integer of 1 to 100"],
+      ["search_memories", { query: null }, "'query' must be a string"],
+      ["search_memories", { query: "a", filters: "{broken" }, "filters"],
+      ["search_memories", { query: "a", user_id: null }, "Did you mean 'userId'?"],
       ["search_memories", { query: "a", max_tokens: 249 }, "'max_tokens' must be an integer"],
       ["search_memories", { query: "a", mode: "best" }, "'mode' must be one of"],
       ["search_memories", { query: "a", filters: { colour: 1 } }, "colour"],
