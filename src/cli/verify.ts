@@ -31,6 +31,7 @@ const SENTENCES: Readonly<Record<DefectKind, string>> = {
   surplus_upload: "uploaded files belong to no memory",
   stray_relation: "memories have a relation with a deleted memory, or with one of another user or agent",
   wrong_supersession: "memories do not say what supersedes them",
+  lost_earlier_text: "earlier texts of memories are lost",
   damaged_page: "pages of mneme.sqlite are damaged",
   unusable: "store cannot be used",
 };

@@ -11,6 +11,7 @@
  * - `surplus_upload`: an uploaded file without a memory
  * - `stray_relation`: a relation with a deleted memory, or of memories of different users or agents
  * - `wrong_supersession`: a memory that does not say what its relations say of it
+ * - `lost_earlier_text`: an earlier text that neither its row nor the text archive has
  * - `damaged_page`: a page of mneme.sqlite has another content than was last written
  * - `unusable`: a store cannot be opened
  */
@@ -23,6 +24,7 @@ export type DefectKind =
   | "surplus_upload"
   | "stray_relation"
   | "wrong_supersession"
+  | "lost_earlier_text"
   | "damaged_page"
   | "unusable";
 

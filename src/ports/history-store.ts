@@ -49,7 +49,10 @@ export interface HistoryStore {
    * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
    */
   entries(projectId: ProjectId, key: MemoryKey, listing: HistoryListing): Promise<Page<StoredHistoryEntry>>;
-  /** Erases all earlier texts of a memory for good, also as evidence of its earlier relations, which stay. */
+  /**
+   * Erases all earlier texts of a memory for good, and what quotes them: evidence of its earlier relations, which stay,
+   * sources in chats, what was extracted from them, and all but the id of the memory in deliveries.
+   */
   erase(projectId: ProjectId, key: MemoryKey): Promise<void>;
   /** Start of the time of which all states are known, Unix milliseconds; the current time if nothing is kept. */
   horizon(projectId: ProjectId): Promise<number>;

@@ -237,12 +237,16 @@ withPostgres("commands on copies", () => {
       expect((await call("PUT", `/v1/memories/${newer}/relations`, body)).status).toBe(200);
       if (kind === "postgres") {
         const rows = { ...place, database: place.url };
+        await call("PUT", `/v1/memories/${newer}`, { content: "The lantern is in the garden." });
+        await server.service.settled(newer);
+        await changeRows(rows, "UPDATE earlier_texts SET content = NULL");
         await changeRows(rows, `UPDATE memories SET superseded_by = NULL WHERE id = '${older}'`);
         await changeRows(rows, `UPDATE memories SET agent_id = 'smith' WHERE id = '${newer}'`);
         const damaged = await verifyCommand(flagsOf(place), startOn(place));
         expect(damaged.exitCode).toBe(1);
         expect(damaged.text).toContain("another user or agent");
         expect(damaged.text).toContain("what supersedes them");
+        expect(damaged.text).toContain("earlier texts of memories are lost");
         const repaired = await verifyCommand([...flagsOf(place), "--repair"], startOn(place));
         expect([repaired.exitCode, repaired.text]).toEqual([0, expect.stringContaining("computed again")]);
         expect((await call("GET", `/v1/memories/${older}`)).body).toMatchObject({ superseded_by: null, relations: [] });
@@ -253,16 +257,19 @@ withPostgres("commands on copies", () => {
 
     test("forget erases a memory and a user, and its receipt says what", async () => {
       const added = await server.service.store({ content: "Erase this sentence about zeppelins.", userId: "bob" });
+      const { call, settled } = server.service;
+      await call("PUT", `/v1/memories/${added.body.id}`, { content: "Erase this one about balloons." });
+      await settled(added.body.id);
       const receipt = JSON.parse(await forgetCommand(["memory", added.body.id, ...flagsOf(place)], startOn(place)));
       const store = kind === "postgres" ? "postgres" : "mneme.sqlite";
-      expect(receipt.erased[store].memories).toBe(1);
+      expect(receipt.erased[store]).toMatchObject({ memories: 1, earlier_texts: 1 });
       expect(receipt.erased.projects.chunks).toBe(1);
       const ofUser = JSON.parse(await forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)));
       expect(ofUser.erased[store]).toMatchObject({ memories: 1, users: 1, chats: 1, messages: 2, user_events: 1 });
       const rows = JSON.stringify([...storedRows({ ...place, database: place.url })], (_, value) =>
         typeof value === "bigint" ? String(value) : value,
       );
-      for (const erased of ["zeppelins", "barometer", '"ada"'])
+      for (const erased of ["zeppelins", "balloons", "barometer", '"ada"'])
         expect([erased, rows.includes(erased)]).toEqual([erased, false]);
       expect((await search(server.service, "barometer boathouse zeppelins")).length).toBeGreaterThan(0);
       expect(await failureOf(forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)))).toContain("no user");

@@ -82,6 +82,29 @@ test("a memory leaves no trace, whether it was deleted before or not, and the re
   expect(await failureOf("memory", accepted.body.id)).toContain("not even a deleted one");
 });
 
+test("a secret that was corrected leaves no trace after its history is erased, and its memory stays", async () => {
+  const hook = { url: "https://1.1.1.1/hook", events: ["memory.completed", "memory.updated"] };
+  await service.call("POST", "/v1/webhooks", hook);
+  const { body: memory } = await service.store({ content: "The passphrase is mxyzptlk." });
+  const chat = await service.call("POST", "/v1/chats", {});
+  await service.call("POST", `/v1/chats/${chat.body.id}/messages`, { message: "What is the passphrase?" });
+  const { body: other } = await service.store({ content: "Passphrases are long." });
+  await service.call("PUT", `/v1/memories/${other.id}/relations`, { memory_id: memory.id, type: "refines" });
+  await service.call("PUT", `/v1/memories/${memory.id}`, { content: "The passphrase is in the safe." });
+  await service.settled(memory.id);
+  expect(rowsWith("mxyzptlk")).toBeGreaterThan(0);
+
+  expect((await service.call("DELETE", `/v1/memories/${memory.id}/history`)).status).toBe(204);
+  await forget("memory", other.id); // sweeps
+  // what is left is the answer in the chat, which docs/backup.md names
+  const answers = await service.call("GET", `/v1/chats/${chat.body.id}/messages`);
+  const named = JSON.stringify(answers.body).includes("mxyzptlk") ? 1 : 0;
+  expect(rowsWith("mxyzptlk")).toBe(named);
+  expect(filesWith("mxyzptlk")).toEqual([]);
+  const { body } = await service.call("GET", `/v1/memories/${memory.id}`);
+  expect(body).toMatchObject({ content: "The passphrase is in the safe.", status: "completed" });
+});
+
 test("a user leaves no trace: memories, chats, events, keys and profile; others keep theirs", async () => {
   const profile = { id: "quixotic", name: "Quixotic Person" };
   await service.call("POST", "/v1/users", profile, { "idempotency-key": "profile" });

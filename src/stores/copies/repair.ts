@@ -42,6 +42,8 @@ const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND versi
 const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)} WHERE memory_key = $key`;
 const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
 
+const FORGET_EARLIER = ({ isIn }: Dialect) => `DELETE FROM earlier_texts
+  WHERE memory_key ${isIn("keys")} AND content IS NULL`;
 const REMOVE_STRAYS = ({ isIn }: Dialect) => `DELETE FROM relations
   WHERE memory_key ${isIn("keys")} AND EXISTS (SELECT 1 FROM memories AS own, memories AS other
     WHERE own.memory_key = relations.memory_key AND other.memory_key = relations.other_key
@@ -105,6 +107,10 @@ export async function repair(stores: RepairedStores, found: readonly FoundDefect
     const what = kind === "stray_relation" ? "relations of" : "what supersedes";
     note(kind, keys.length, `${what} ${keys.length} memories was computed again`);
   }
+
+  const lost = of("lost_earlier_text").flatMap(({ memoryKey }) => memoryKey ?? []);
+  for (const keys of stepsOf(lost)) await stores.write((session) => session.run(FORGET_EARLIER, { keys }));
+  note("lost_earlier_text", lost.length, `${lost.length} memories have an earlier text less in their history`);
 
   const names = of("surplus_upload").flatMap(({ file }) => file ?? []);
   const old = new Set(await stores.files.names(ORPHAN_AGE_MS));

@@ -19,6 +19,9 @@ const STRAY_RELATIONS = `SELECT DISTINCT own.memory_key, own.id FROM relations
   WHERE own.deleted_at IS NOT NULL OR other.deleted_at IS NOT NULL
     OR coalesce(own.user_key, 0) <> coalesce(other.user_key, 0)
     OR coalesce(own.agent_id, '') <> coalesce(other.agent_id, '')`;
+// the archive has an earlier text only until its memory is completed with another one
+const LOST_EARLIER_TEXTS = `SELECT memories.memory_key, memories.id FROM earlier_texts JOIN memories USING (memory_key)
+  WHERE earlier_texts.content IS NULL AND memories.status = 'completed' AND memories.deleted_at IS NULL`;
 const wrongSupersessions = ({ json }: Dialect) => `SELECT memories.memory_key, memories.id
   FROM memories JOIN projects USING (project_key)
   WHERE memories.deleted_at IS NULL AND memories.status = 'completed'
@@ -92,17 +95,18 @@ export async function compareStores(
     for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
     onProgress(Number(last < end ? last : end), Number(end));
   }
-  found.push(...(await relationDefects(stores)));
+  found.push(...(await rowDefects(stores)));
   for (const file of unreferenced) found.push({ kind: "surplus_upload", example: file, file });
   return { counts, found };
 }
 
-/** Relations that should not exist, and memories that do not follow their relations. */
-async function relationDefects({ rows }: StoreSnapshot): Promise<readonly FoundDefect[]> {
+/** Relations that should not exist, memories that do not follow their relations, and earlier texts that are lost. */
+async function rowDefects({ rows }: StoreSnapshot): Promise<readonly FoundDefect[]> {
   const found: FoundDefect[] = [];
   for (const [kind, sql] of [
     ["stray_relation", STRAY_RELATIONS],
     ["wrong_supersession", wrongSupersessions(rows.dialect)],
+    ["lost_earlier_text", LOST_EARLIER_TEXTS],
   ] as const) {
     const defects = await rows.all<Pick<Row, "memory_key" | "id">>(sql);
     found.push(...defects.map(({ memory_key: memoryKey, id }) => ({ kind, example: id, memoryKey })));

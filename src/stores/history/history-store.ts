@@ -4,6 +4,7 @@
 import type { Actor, RelationEntry } from "../../domain/history.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../domain/page.ts";
+import { isoTime } from "../../kit/clock.ts";
 import type {
   EarlierText,
   HistoryListing,
@@ -84,6 +85,18 @@ const ERASE = "DELETE FROM earlier_texts WHERE memory_key = $key AND content IS 
 // the row stays until the text archive has another text, so that this one is erased there too
 const HIDE_ARCHIVED = "UPDATE earlier_texts SET until = $never WHERE memory_key = $key";
 const ERASE_EVIDENCE = "UPDATE earlier_relations SET evidence = NULL WHERE memory_key = $key OR other_key = $key";
+// What quotes an earlier text. Sources of answers show passages, events the title of the memory, and what was extracted
+// from a text or file is kept until something else is.
+const SINCE = `(SELECT text_since FROM memories WHERE memory_key = $key)`;
+const ERASE_SOURCES = `DELETE FROM message_sources WHERE memory_key = $key
+  AND message_key IN (SELECT message_key FROM messages WHERE messages.created_at < ${SINCE})`;
+const ofOtherContent = (table: string) => `DELETE FROM ${table} WHERE memory_key = $key
+  AND content_sha256 <> (SELECT memories.content_sha256 FROM memories WHERE memories.memory_key = $key)`;
+const ERASE_FINDINGS = ofOtherContent("memory_findings");
+const ERASE_FACTS = ofOtherContent("document_facts");
+const EARLIER_DELIVERIES = `SELECT delivery_key, event, created_at, memory_id FROM deliveries
+  WHERE memory_id = (SELECT id FROM memories WHERE memory_key = $key) AND created_at < ${SINCE}`;
+const SET_BODY = "UPDATE deliveries SET body = $body WHERE delivery_key = $key";
 
 const old =
   (table: "earlier_texts" | "earlier_relations", key: string, endedAt: string) =>
@@ -148,7 +161,14 @@ export class StoredHistory implements HistoryStore {
     this.context.noteErasure();
     await this.session.run(ERASE, { key });
     await this.session.run(HIDE_ARCHIVED, { key, never: NEVER });
-    await this.session.run(ERASE_EVIDENCE, { key });
+    for (const sql of [ERASE_EVIDENCE, ERASE_SOURCES, ERASE_FINDINGS, ERASE_FACTS])
+      await this.session.run(sql, { key });
+    type Delivery = { delivery_key: bigint; event: string; created_at: bigint; memory_id: string };
+    for (const delivery of await this.session.all<Delivery>(EARLIER_DELIVERIES, { key })) {
+      const { delivery_key, event: type, created_at, memory_id: id } = delivery;
+      const body = JSON.stringify({ type, timestamp: isoTime(Number(created_at)), data: { id } });
+      await this.session.run(SET_BODY, { key: delivery_key, body });
+    }
   }
 
   async horizon(projectId: ProjectId): Promise<number> {
