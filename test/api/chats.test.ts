@@ -230,7 +230,7 @@ describe("getChatHistory", () => {
     ]);
     for (const message of body.messages) {
       expect(message.id).toMatch(/^msg_[0-9a-hjkmnp-tv-z]{26}$/);
-      expect(Object.keys(message).sort()).toEqual(["content", "created_at", "id", "role", "sources"]);
+      expect(Object.keys(message).sort()).toEqual(["answer_state", "content", "created_at", "id", "role", "sources"]);
     }
   });
 
