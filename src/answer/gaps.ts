@@ -56,17 +56,16 @@ function gapOf(
   passages: readonly RankedPassage[],
   namedMin: number,
 ): Gap | null {
-  const texts = new Map(passages.map((passage) => [passage, seriesText(passage)]));
-  const textOf = (passage: RankedPassage) => texts.get(passage) ?? seriesText(passage);
   const isOfOther = (passage: RankedPassage) =>
-    asked.every((member) => member.presence(textOf(passage)) !== "placed") && othersIn(textOf(passage)).length > 0;
+    asked.every((member) => member.presence(seriesText(passage)) !== "placed") &&
+    othersIn(seriesText(passage)).length > 0;
   const scoreMin = NEIGHBOUR_SCORE_SHARE * (passages[0]?.score ?? 0);
   const others = passages
     .slice(0, NEIGHBOUR_PASSAGES)
     .filter((passage) => passage.score >= scoreMin && isOfOther(passage));
   const otherScore = Math.max(0, ...others.map(({ score }) => score));
   const isAbout = (passage: RankedPassage, member: Member) => {
-    const presence = member.presence(textOf(passage));
+    const presence = member.presence(seriesText(passage));
     return presence !== "absent" && passage.score >= SCORE_SHARE_MIN[presence] * otherScore;
   };
   const missing = asked.filter((member) => !passages.some((passage) => isAbout(passage, member)));
@@ -77,7 +76,7 @@ function gapOf(
   if (isRenamed && !isPartial && passages.some(isNeither)) return null;
   const named = others
     .filter(({ score }) => score >= namedMin)
-    .flatMap((passage) => othersIn(textOf(passage)).map((text) => ({ text, passage })));
+    .flatMap((passage) => othersIn(seriesText(passage)).map((text) => ({ text, passage })));
   const neighbours = named.filter(({ text }, at) => named.findIndex((other) => other.text === text) === at);
   const present = asked.filter((member) => !missing.includes(member));
   return {
@@ -138,15 +137,15 @@ export function withoutNeighbours(
   series: readonly Series[],
   passages: readonly RankedPassage[],
 ): readonly RankedPassage[] {
-  const texts = new Map(passages.map((passage) => [passage, seriesText(passage)]));
   const dropped = new Set<RankedPassage>();
   for (const { asked, othersIn } of series) {
     const isAbout = (text: SeriesText) => asked.some((member) => member.presence(text) !== "absent");
-    const own = [...texts.values()].filter(isAbout);
+    const own = passages.map(seriesText).filter(isAbout);
     if (own.length === 0) continue;
     // "flat 7 is above flat 4" leads from flat 4 to flat 7
     const related = new Set(own.flatMap(othersIn).map(foldLetters));
-    for (const [passage, text] of texts) {
+    for (const passage of passages) {
+      const text = seriesText(passage);
       const others = isAbout(text) ? [] : othersIn(text);
       if (others.length > 0 && !others.some((other) => related.has(foldLetters(other)))) dropped.add(passage);
     }
@@ -154,11 +153,20 @@ export function withoutNeighbours(
   return passages.filter((passage) => !dropped.has(passage));
 }
 
-function seriesText({ text, memory, place }: RankedPassage): SeriesText {
+const seriesTexts = new WeakMap<RankedPassage, SeriesText>();
+
+function seriesText(passage: RankedPassage): SeriesText {
+  const known = seriesTexts.get(passage) ?? readPassage(passage);
+  seriesTexts.set(passage, known);
+  return known;
+}
+
+function readPassage({ text, memory, place }: RankedPassage): SeriesText {
   const said = place.turn?.date == null ? [] : [Date.parse(place.turn.date)];
   const happened = memory.occurredAt === null ? [] : [memory.occurredAt];
   return {
     text: indexedText(memory.title, place.headings, text),
-    times: [...said, ...happened, memory.createdAt].filter(Number.isFinite),
+    happenedAt: [...said, ...happened].filter(Number.isFinite),
+    storedAt: memory.createdAt,
   };
 }

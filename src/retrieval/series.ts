@@ -23,8 +23,10 @@ import { type LocatedDate, locatedDatesIn } from "./time/dates-in.ts";
 export interface SeriesText {
   /** The passage with its title and headings. */
   readonly text: string;
-  /** When it happened and when it was stored, Unix milliseconds. */
-  readonly times: readonly number[];
+  /** When it was said or happened, Unix milliseconds; empty if unknown. */
+  readonly happenedAt: readonly number[];
+  /** Unix milliseconds. */
+  readonly storedAt: number;
 }
 
 /** A member of a series, as a question names it. */
@@ -254,13 +256,13 @@ function escaped(text: string): string {
 
 function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: RegExp): Series {
   const isAsked = (code: string) => codes.some((asked) => hasCode(asked.code, code));
-  const placesIn = (passage: SeriesText) => membersIn(passage.text, others);
+  const placesIn = once((passage) => membersIn(plainTextOf(passage), others));
   return {
     asked: codes.map((asked) => ({
       text: wordsOf(question, asked),
       presence: (passage) => {
         if (placesIn(passage).some((found) => hasCode(asked.code, found.code))) return "placed";
-        return hasCode(asked.code, foldLetters(plainDigits(passage.text))) ? "somewhere" : "absent";
+        return hasCode(asked.code, plainTextOf(passage).folded) ? "somewhere" : "absent";
       },
     })),
     isRenamed: false,
@@ -277,11 +279,33 @@ function wordsOf(question: string, { start, end, place: { lead, unit } }: Placed
   return `${lead ?? ""}${question.slice(start, end)}${behind}`.trim();
 }
 
-/** Members of a series in a passage, folded, with the words as they stand there. */
-function membersIn(passage: string, pattern: RegExp): readonly { readonly code: string; readonly words: string }[] {
-  const plain = plainDigits(passage);
-  const folded = foldLetters(plain);
-  const shown = folded.length === plain.length ? plain : folded;
+/** A passage with plain digits, and the same folded. */
+interface PlainText {
+  readonly shown: string;
+  readonly folded: string;
+}
+
+const plainTextOf = once(({ text }): PlainText => {
+  const shown = plainDigits(text);
+  const folded = foldLetters(shown);
+  return { folded, shown: folded.length === shown.length ? shown : folded };
+});
+
+/** Reads each passage once, although several members are looked for in it. */
+function once<Read>(read: (passage: SeriesText) => Read): (passage: SeriesText) => Read {
+  const known = new WeakMap<SeriesText, { readonly value: Read }>();
+  return (passage) => {
+    const found = known.get(passage) ?? { value: read(passage) };
+    known.set(passage, found);
+    return found.value;
+  };
+}
+
+/** Members of a series in a passage: folded codes, with the words as they stand there. */
+function membersIn(
+  { shown, folded }: PlainText,
+  pattern: RegExp,
+): readonly { readonly code: string; readonly words: string }[] {
   return Array.from(folded.matchAll(pattern), ({ 0: match, index, groups }) => ({
     code: groups?.code ?? "",
     words: shown.slice(index, index + match.length).trim(),
@@ -302,7 +326,7 @@ function nameSeries(question: string, language: string): readonly Series[] {
     else group.push(name);
   }
   return groups.map((group) => ({
-    asked: group.map(({ text, words }) => ({ text, presence: (passage) => presenceOfName(words, passage.text) })),
+    asked: group.map(({ text, words }) => ({ text, presence: (passage) => presenceOfName(words, wordsIn(passage)) })),
     isRenamed: true,
     othersIn: ({ text }) =>
       namesInText(text)
@@ -328,8 +352,9 @@ function pairsIn(question: string, language: string): readonly NameInText[] {
   });
 }
 
-function presenceOfName(name: readonly string[], passage: string): Presence {
-  const words = spacedWords(passage).trim().split(" ");
+const wordsIn = once(({ text }) => spacedWords(text).trim().split(" "));
+
+function presenceOfName(name: readonly string[], words: readonly string[]): Presence {
   const isIn = (part: string) => words.some((word) => areForms(part, word));
   if (name.every(isIn)) return "placed";
   // "Gordon's number" may be Gordon Acheson's
@@ -380,8 +405,7 @@ function daySeries(question: string, { asOf, time }: AskedSeries): readonly Seri
   const days = locatedDatesIn(question, asOf).filter(({ span }) => isDay(span));
   const isRange = time !== null && days.length > 1 && Number(time.to) - Number(time.from) > DAY_MS;
   if (days.length === 0 || isRange) return [];
-  const writtenAt = ({ times }: SeriesText) => times[0] ?? null;
-  const datesOf = (passage: SeriesText) => locatedDatesIn(passage.text, writtenAt(passage));
+  const datesOf = once(({ text, happenedAt, storedAt }) => locatedDatesIn(text, happenedAt[0] ?? storedAt));
   const isOn = (date: LocatedDate, day: LocatedDate) =>
     YEAR.test(day.text) && YEAR.test(date.text)
       ? date.span.from < day.span.to && day.span.from < date.span.to
@@ -391,19 +415,45 @@ function daySeries(question: string, { asOf, time }: AskedSeries): readonly Seri
       asked: days.map((day) => ({
         text: day.text,
         presence: (passage) => {
-          const { span } = day;
-          if (datesOf(passage).some((date) => isOn(date, day))) return "placed";
-          const isThen = (at: number) => span.from - ZONE_MS_MAX <= at && at < span.to + ZONE_MS_MAX;
-          return passage.times.some(isThen) ? "placed" : "absent";
+          const dates = datesOf(passage);
+          if (dates.some((date) => isOn(date, day))) return "placed";
+          const { happenedAt, storedAt } = passage;
+          const isThen = (at: number) => day.span.from - ZONE_MS_MAX <= at && at < day.span.to + ZONE_MS_MAX;
+          // what was stored on a day is about it if it names no other one
+          const isStoredThen = dates.length === 0 && happenedAt.length === 0 && isThen(storedAt);
+          if (happenedAt.some(isThen) || isStoredThen) return "placed";
+          return isWithin(day, dates) ? "somewhere" : "absent";
         },
       })),
       isRenamed: false,
       othersIn: (passage) =>
         datesOf(passage)
           .filter((date) => isDay(date.span) && !days.some((day) => isOn(date, day)))
+          .filter((date) => !isBound(date, passage.text))
           .map(({ text }) => text),
     },
   ];
+}
+
+/** Words before or behind a day that only bounds a time. */
+const BOUND_BEFORE =
+  /(?:^|[^\p{L}])(?:until|till|by|from|since|before|after|starting|bis(?: zum)?|ab(?: dem)?|seit(?: dem)?|vor(?: dem)?|nach(?: dem)?|jusqu['’]au|depuis le|avant le|après le|à partir du|hasta el|desde el|antes del|después del|a partir del|fino al|dal|prima del|dopo il|até|desde|tot|vanaf|sinds|voor|na|до|с|после|do|od|po) (?:the )?$/iu;
+const BOUND_BEHIND =
+  /^ ?(?:まで|から|以降|以前|より|至|之前|之后|前|后|까지|부터|이후|이전|tarihine kadar|'?(?:e|a|ye|ya) kadar)/u;
+
+function isBound({ text: date }: LocatedDate, text: string): boolean {
+  const at = text.indexOf(date);
+  const [before, behind] = [text.slice(Math.max(0, at - NEAR_UNITS), at), text.slice(at + date.length)];
+  return at !== -1 && (BOUND_BEFORE.test(before) || BOUND_BEHIND.test(behind));
+}
+
+/** Whether a day is between the first and the last one of several dates, as in "from 3 to 9 May". */
+function isWithin({ span }: LocatedDate, dates: readonly LocatedDate[]): boolean {
+  const [first, last] = [
+    Math.min(...dates.map((date) => date.span.from)),
+    Math.max(...dates.map((date) => date.span.to)),
+  ];
+  return dates.length > 1 && first <= span.from && span.to <= last;
 }
 
 const YEAR = /\p{Nd}{4}/u;

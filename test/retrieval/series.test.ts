@@ -5,7 +5,9 @@ import { type Series, type SeriesText, seriesIn } from "../../src/retrieval/seri
 
 const ASKED_ON = Date.parse("2026-11-29T12:00:00Z");
 const series = (question: string, language: string) => seriesIn(question, { language, asOf: ASKED_ON, time: null });
-const passage = (text: string, times = [ASKED_ON]): SeriesText => ({ text, times });
+const passage = (text: string, happenedAt: readonly number[] = [], storedAt = ASKED_ON): SeriesText => ({
+  ...{ text, happenedAt, storedAt },
+});
 const membersOf = (all: readonly Series[]) => all.map(({ asked }) => asked.map(({ text }) => text));
 const othersIn = (question: string, text: string, language: string) =>
   series(question, language).flatMap((each) => each.othersIn(passage(text)));
@@ -59,6 +61,9 @@ describe("no neighbour", () => {
     ["number of Miriam Rose Acheson?", "Miriam Rose Acheson: 0144", "en"],
     ["Wo waren wir am 28. Juli?", "Am 28. Juli 2024 im Freibad", "de"],
     ["what was on 5 May 2026?", "Lunch with Salma", "en"],
+    ["is the permit valid on 5 May 2027?", "The permit is valid until 30 June 2027", "en"],
+    ["Gilt das Abo am 5. Mai 2027?", "Das Abo gilt bis zum 30. Juni 2027", "de"],
+    ["5月5日は休みですか？", "休みは5月9日までです", "ja"],
   ])("%s: %s", (question, text, language) => {
     expect(othersIn(question, text, language)).toEqual([]);
   });
@@ -94,6 +99,10 @@ test("a day is placed where a memory happened or was stored on it, in any zone",
   expect(on("2026-05-05T23:30:00Z")).toBe("placed");
   expect(on("2026-05-04T13:00:00Z")).toBe("placed");
   expect(on("2026-05-03T13:00:00Z")).toBe("absent");
+  const stored = (text: string) => day?.asked[0]?.presence(passage(text, [], Date.parse("2026-05-05")));
+  expect(stored("Lunch with Salma")).toBe("placed");
+  expect(stored("On 12 May: lunch with Salma")).toBe("absent");
+  expect(stored("Holidays from 3 May to 9 May 2026")).toBe("somewhere");
 });
 
 test("a day that only bounds a time is no member", () => {
