@@ -113,6 +113,28 @@ export function acceptedBy(filter: Filter | null, at: number): Filter {
   return filter === null ? accepted : allOf([accepted, filter]);
 }
 
+/** @throws Fault `invalid_filter` for a filter that has no meaning at an earlier time: an index knows that of today */
+export function refuseFilterThen(filter: Filter | null): void {
+  if (filter === null || !hasConditionOn(filter, "superseded_by")) return;
+  throw new Fault(
+    "invalid_filter",
+    "'superseded_by' cannot be a filter together with `knownAt`. Lists of memories can have `superseded` and `knownAt`.",
+    { param: "filters" },
+  );
+}
+
+function hasConditionOn(filter: Filter, attribute: FilteredAttribute): boolean {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return filter.filters.some((part) => hasConditionOn(part, attribute));
+    case "not":
+      return hasConditionOn(filter.filter, attribute);
+    case "field":
+      return "attribute" in filter.field && filter.field.attribute === attribute;
+  }
+}
+
 /**
  * Whether a memory matches a filter. A metadata path can lead to several values. A dot leads from an object to the
  * value of one of its keys; arrays are searched item by item. A key that itself contains dots is found by its full

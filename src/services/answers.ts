@@ -72,10 +72,7 @@ export interface AnswerRun {
 
 /** What the service needs. */
 export interface AnswerServiceDependencies {
-  readonly search: Pick<
-    SearchService,
-    "search" | "refuseOutside" | "admits" | "stillShown" | "rerankerOf" | "timeZone"
-  >;
+  readonly search: Pick<SearchService, "search" | "refuseThen" | "admits" | "stillShown" | "rerankerOf" | "timeZone">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuotas;
   readonly generation: GenerationDependencies;
@@ -160,15 +157,10 @@ export class AnswerService {
    */
   async check(
     viewer: Viewer,
-    {
-      model,
-      instructions,
-      mode,
-      sampling,
-      knownAt,
-    }: Pick<Question, "model" | "instructions" | "mode" | "sampling" | "knownAt">,
+    question: Pick<Question, "model" | "instructions" | "mode" | "sampling" | "knownAt" | "filter">,
   ): Promise<Answering> {
-    if (knownAt !== undefined) await this.#uses.search.refuseOutside(viewer.projectId, knownAt);
+    const { model, instructions, mode, sampling } = question;
+    await this.#uses.search.refuseThen(viewer.projectId, question);
     const project = await this.#uses.accounts.project(viewer.projectId);
     const settings = project?.settings ?? DEFAULT_SETTINGS;
     const generation = Generation.of(this.#uses.generation, viewer.projectId, settings, model, sampling);

@@ -1,6 +1,6 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
-import { acceptedBy, type Filter, narrowed } from "../domain/filter.ts";
+import { acceptedBy, type Filter, narrowed, refuseFilterThen } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { type MemoryScope, scopeOf } from "../domain/memory-attributes.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
@@ -74,15 +74,15 @@ export class SearchService {
 
   /**
    * Ranked passages. Waits for its turn first.
-   * @throws Fault `invalid_request` as `refuseOutside`; `insufficient_scope` if a confined viewer names another user;
-   *   `overloaded` if the turn does not come in time; `model_unavailable` if no lane can run
+   * @throws Fault as `refuseThen`; `insufficient_scope` if a confined viewer names another user; `overloaded` if the turn
+   *   does not come in time; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, requested: RequestedSearch, asker: Asker): Promise<Ranking> {
     const { signal } = asker;
     const { projectId } = viewer;
     const task = requested.mode ?? (await this.#defaultMode(viewer));
     const { knownAt } = requested;
-    if (knownAt !== undefined) await this.refuseOutside(projectId, knownAt);
+    await this.refuseThen(projectId, requested);
     const scope = await this.#scopeOf(viewer, requested);
     return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
@@ -92,9 +92,17 @@ export class SearchService {
     });
   }
 
-  /** @throws Fault `invalid_request` if `knownAt` is not a time whose states are all known */
-  refuseOutside(projectId: ProjectId, knownAt: number): Promise<void> {
-    return refuseOutsideHistory(this.#parts, projectId, knownAt);
+  /**
+   * @throws Fault `invalid_request` if `knownAt` is not a time whose states are all known; `invalid_filter` if the
+   *   filter has no meaning then
+   */
+  async refuseThen(
+    projectId: ProjectId,
+    { knownAt, filter }: Pick<RequestedSearch, "knownAt" | "filter">,
+  ): Promise<void> {
+    if (knownAt === undefined) return;
+    refuseFilterThen(filter);
+    await refuseOutsideHistory(this.#parts, projectId, knownAt);
   }
 
   /** Whether a search limited in this way can find any memory. */

@@ -109,6 +109,19 @@ describe("a search with knownAt", () => {
     expect(contentsOf(byUrl.body.results)).toEqual([before]);
   });
 
+  test("refuses a filter on what supersedes memories today: 400", async () => {
+    for (const filters of [{ superseded_by: null }, { $not: { $or: [{ tags: "old" }, { superseded_by: "mem_x" }] } }]) {
+      const body = { query: "key", filters, knownAt: then };
+      for (const [target, more] of [
+        ["search", {}],
+        ["query", { stream: true }],
+      ] as const) {
+        const answered = await mneme.call("POST", `/v1/memories/${target}`, { ...body, ...more });
+        expectFault(answered, 400, "invalid_filter", "filters");
+      }
+    }
+  });
+
   test("knows which passage was current then", async () => {
     const scope = { userId: "bo" };
     const older = await stored("The rowing club meets in hall A.", scope);

@@ -71,7 +71,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
           evidenceMin: MODEL_DEFAULT,
         };
       },
-      refuseOutside: async () => undefined,
+      refuseThen: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       timeZone: async () => "UTC",

@@ -110,7 +110,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
         time: null,
         evidenceMin: 0,
       }),
-      refuseOutside: async () => undefined,
+      refuseThen: async () => undefined,
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       timeZone: async () => "UTC",
