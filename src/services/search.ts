@@ -74,8 +74,8 @@ export class SearchService {
 
   /**
    * Ranked passages. Waits for its turn first.
-   * @throws Fault as `refuseThen`; `insufficient_scope` if a confined viewer names another user; `overloaded` if the turn
-   *   does not come in time; `model_unavailable` if no lane can run
+   * @throws Fault as `refuseThen`; `insufficient_scope` if a confined viewer names another user; `overloaded` if the
+   *   turn does not come in time; `model_unavailable` if no lane can run
    */
   async search(viewer: Viewer, requested: RequestedSearch, asker: Asker): Promise<Ranking> {
     const { signal } = asker;
