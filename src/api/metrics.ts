@@ -1,5 +1,5 @@
-// Request metrics: number and duration of requests by operation and status. app.ts calls this when an answer has ended;
-// src/metrics.ts renders the metrics page.
+// Request metrics: number and duration of requests by operation and status. app.ts calls this when a response has
+// ended, and operation-runner.ts for calls within the server; src/metrics.ts renders the metrics page.
 
 import type { Counter, Histogram, Metrics } from "../metrics.ts";
 

@@ -4,8 +4,8 @@ import { type Clock, systemClock } from "../kit/clock.ts";
 import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 
 /**
- * Maximum number of attempts of a request to a busy server (429, 503); with the waits below, they take about eight
- * minutes.
+ * Maximum number of attempts of a request to a busy server (429, 503); with the waits below, they take about six
+ * and a half minutes.
  */
 const BUSY_ATTEMPTS_MAX = 20;
 /**
@@ -14,8 +14,8 @@ const BUSY_ATTEMPTS_MAX = 20;
  */
 const LOST_ATTEMPTS_MAX = 5;
 /**
- * First and last wait, in milliseconds, after a 503 without a requested wait or after a lost connection. The wait
- * doubles each time.
+ * First and longest wait, in milliseconds, if the server requests none or the connection was lost. The wait doubles
+ * each time. A requested wait is cut to twice the longest one.
  */
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;

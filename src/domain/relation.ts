@@ -5,23 +5,23 @@ import { isDateOnly } from "../kit/clock.ts";
 import type { MemoryId, MemoryKey } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
-/** Maximum number of relations of a memory that are found by themselves. */
+/** Maximum number of relations of a memory that are found without a person. */
 export const FOUND_RELATIONS_MAX = 20;
-/** Maximum number of relations that one answer shows. */
+/** Maximum number of relations that one response lists. */
 export const SHOWN_RELATIONS_MAX = 100;
 /** Maximum length of a text of evidence, in code points. */
 export const EVIDENCE_CHARACTERS_MAX = 400;
 
-/** What a passage says of another one. `none`: a person says that nothing holds, and nothing may be found. */
+/** What a passage says of another one. `none`: a person says that there is no relation, and none is found again. */
 export const RELATION_KINDS = ["supersedes", "refines", "duplicates", "none"] as const;
-/** What a passage says of another one. */
+/** One of `RELATION_KINDS`. */
 export type RelationKind = (typeof RELATION_KINDS)[number];
 /** A kind that can be found without a person. */
 export type FoundKind = Exclude<RelationKind, "none">;
 
 /** A kind as seen from one of the two memories. */
 export const RELATION_TYPES = ["supersedes", "superseded_by", "refines", "refined_by", "duplicates"] as const;
-/** A kind as seen from one of the two memories. */
+/** One of `RELATION_TYPES`. */
 export type RelationType = (typeof RELATION_TYPES)[number];
 
 /** `suggested` has no effect until a person sets it. */
@@ -74,7 +74,7 @@ export interface FoundRelation {
   readonly evidence: Evidence;
 }
 
-/** The type of a kind as its other side sees it, and the other way round. */
+/** The same relation as the other memory sees it. */
 export const REVERSED = {
   supersedes: "superseded_by",
   superseded_by: "supersedes",
@@ -101,7 +101,7 @@ export function isNewer(memory: Dated, than: Dated): boolean {
 
 function spanOf({ occurredAt, occurredAtGiven, createdAt }: Dated): { readonly from: number; readonly to: number } {
   const from = occurredAt ?? createdAt;
-  // what was given is unknown of memories that were stored before it was kept
+  // `occurredAtGiven` is null for memories stored before it was kept; midnight counts as a date then
   const isDay = occurredAt !== null && (occurredAtGiven === null ? from % DAY_MS === 0 : isDateOnly(occurredAtGiven));
   return { from, to: isDay ? from + DAY_MS - 1 : from };
 }

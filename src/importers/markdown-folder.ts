@@ -16,8 +16,8 @@ const FRONT_MATTER_UNITS_MAX = 65_536;
 const DEPTH_MAX = 64;
 
 /**
- * The notes of a folder, in the order of their paths. Hidden folders, such as `.obsidian` and `.trash`, are not read,
- * and links of the file system are not followed.
+ * The notes of a folder, in the order of their paths. Hidden files and folders, such as `.obsidian`, and folders below
+ * `DEPTH_MAX` are not read, and links of the file system are not followed.
  * @throws Error if the folder cannot be read, or has no notes
  */
 export function* foundInFolder(folder: string, report: ReportShare): Generator<Found> {

@@ -29,7 +29,7 @@ export class SessionSmoother {
   readonly #before: Float32Array;
   #next = 0;
 
-  /** @param vectors `[chunks.length, dimensions]`; each vector has unit length when it is added */
+  /** @param vectors `[chunks.length, dimensions]`; each has unit length before `advance` covers it */
   constructor(vectors: Float32Array, chunks: readonly Pick<Chunk, "turn">[], dimensions: number) {
     this.#vectors = vectors;
     this.#sessions = chunks.map(({ turn }) => turn?.session ?? null);

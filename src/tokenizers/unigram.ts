@@ -21,7 +21,7 @@ const SPACE_MARK = 0x2581;
 
 /**
  * Number of UTF-16 code units of normalised text that are segmented at once. A piece has 16 units at most, so a block
- * has at least 512 tokens, as many as a model reads. The result of a block does not depend on those before it.
+ * has at least 512 tokens, as many as a model reads. Scores begin anew in each block.
  */
 const BLOCK_UNITS = 8192 + 256;
 /** Maximum number of code units of a piece. */
@@ -81,7 +81,7 @@ function readTable(file: Buffer): UnigramTable {
   return { scores, lowestScore, trie, replacements };
 }
 
-/** Builds the trie from all pieces, one after the other in `text`, and their numbers of bytes. */
+/** Builds the trie from all pieces but special tokens, one after the other in `text`, and their numbers of bytes. */
 function readPieces(text: string, lengths: Uint8Array): PieceTrie {
   const trie = new PieceTrie();
   let at = 0;
@@ -133,7 +133,7 @@ class PieceTrie {
     }
   }
 
-  /** Adds the piece in `text[from, to)`. One loop without calls, so that it is fast before it is compiled. */
+  /** Adds the piece in `text[from, to)`. Repeats the loop of `child`, so that it is fast before it is compiled. */
   add(text: string, from: number, to: number, id: number): void {
     const { slots } = this;
     let node = 0;
@@ -164,7 +164,7 @@ const HASH_UNIT = 0x85ebca6b;
 
 /** Texts that replace single code points before a text is segmented. */
 class Replacements {
-  /** Texts by code point. Text 0 means that nothing replaces it. */
+  /** The texts. `numbers` has the index of its text for each code point; 0: nothing replaces it. */
   private readonly texts: string[] = [""];
   private readonly numbers = new Uint16Array(0x1_0000);
   private readonly astral = new Map<number, string>();
@@ -196,7 +196,7 @@ class UnigramTokenizer implements Tokenizer {
   private readonly piece = new Int32Array(BLOCK_UNITS + 1);
   /** Positions before this one are expanded: all pieces that begin there were tried. */
   private expanded = 0;
-  /** Output buffer, which grows up to the caller's limit. Results are copies of its content. */
+  /** Output buffer. It grows to twice what was needed; the caller's limit is applied afterwards. Results are copies. */
   private scratch = new Int32Array(512);
   private filled = 0;
 
@@ -261,7 +261,7 @@ class UnigramTokenizer implements Tokenizer {
 
   /**
    * Normalises a text and appends its tokens to the output, block by block.
-   * @param continues called after each block; false ends the work
+   * @param continues called after each block but the last; false ends the work
    */
   private segment(given: string, continues: () => boolean): void {
     const text = COMPOSABLE.test(given) ? given.toWellFormed().normalize("NFC") : given;
@@ -332,8 +332,9 @@ class UnigramTokenizer implements Tokenizer {
 
   /**
    * Appends the tokens that do not depend on the rest of the text, and removes their text from the block: those up to
-   * the last position that the best paths to all open positions share. If they share less than half of the block, as in
-   * a long run of one letter, the best path to the first open position is taken, so that the work stays linear.
+   * the last position that the best paths to all open positions share (those where a piece may still begin). If they
+   * share less than half of the block, as in a long run of one letter, the best path to the first open position is
+   * taken, so that the work stays linear.
    */
   private emit(): void {
     const { best, from, expanded, length } = this;

@@ -19,7 +19,7 @@ const RESIDUAL: &str = "Add(Add(?output, ?input), ?bias)";
 /// A linear layer without bias. Its inputs are quantised with one scale per token.
 const LINEAR: &str = "Mul(MatMulIntegerToFloat(QuantizeLinear(?input, ?scale, Expand(?zero, Shape(?scale))), \
                       ?weights, ?one, ?scales, ?zero), Unsqueeze(?scale, ?))";
-/// Scale of inputs of either sign: their largest magnitude is the largest number of the quantised range.
+/// Scale of inputs of either sign: maps their largest magnitude to the largest quantised number.
 const SIGNED_SCALE: &str = "Max(Mul(Max(ReduceMax(?input), Neg(ReduceMin(?input))), ?inverse), ?least)";
 /// Scale of results of GELU, whose least value is known.
 const GELU_SCALE: &str = "Max(Mul(ReduceMax(?input), ?inverse), ?least)";
@@ -34,7 +34,8 @@ const ATTENTION: [&str; 2] = [
 ];
 const FIRST_STATES: &str = "Gather(Reshape(?states, ?), ?index)";
 const EMBEDDINGS: &str = "LayerNormalization(Reshape(?sum, ?), ?gain, ?shift)";
-/// Sums of word and position embeddings, with and without the embedding of the text (token type).
+/// Sums of word and position embeddings, with and without the embedding that says whether a token is of the
+/// first or the second text (token type).
 const EMBEDDING_SUMS: [&str; 2] = [
     "Add(Add(?words, Slice(?positions, ?zero, ?)), Gather(?types, token_type_ids))",
     "Add(?words, Slice(?positions, ?zero, ?))",
@@ -141,7 +142,7 @@ impl<'file> Reader<'file> {
         Ok((layer, states))
     }
 
-    /// Returns the states of all tokens, of which a layer that computes only the first token reads the first.
+    /// Returns the states of all tokens. A last layer that computes only the first token takes the first of them.
     fn first_states(&self, attended: &str, found: &Found<'file>, first: &'file str) -> Result<&'file str> {
         let states = self.graph.find(first, FIRST_STATES)?;
         for (value, index) in [(attended, found.value("index")), (first, states.value("index"))] {

@@ -7,8 +7,8 @@ use crate::Sequence;
 use crate::helper::HalvedWork;
 use crate::network::{Network, TokenBuffers};
 
-/// A sequence in two halves, one per thread. Both threads compute the same layer at the same time, because attention
-/// reads the tokens of both halves.
+/// A sequence in two halves, for up to two threads. The attention of a layer reads the tokens of both halves, so it
+/// begins when both have ended the layer before.
 pub(crate) struct SplitSequence {
     network: Arc<Network>,
     sequence: RwLock<SequenceCopy>,
@@ -37,14 +37,14 @@ impl SplitSequence {
         })
     }
 
-    /// Sets the next sequence. The network must accept the sequence, and it must have at least four tokens.
+    /// Sets the next sequence. `Encoder::check` must have accepted it, and it must have at least four tokens.
     pub(crate) fn set_sequence(&self, sequence: Sequence<'_>) {
         let mut copy = self.sequence.write().unwrap_or_else(PoisonError::into_inner);
         copy.ids.clear();
         copy.ids.extend_from_slice(sequence.ids);
         copy.first_length = sequence.first_length;
         // The length of the first half is a multiple of four, because the kernels multiply eight or four rows at once
-        // and the remaining rows one by one.
+        // and fewer at a higher cost per row.
         copy.middle = (sequence.ids.len() / 2).next_multiple_of(4);
     }
 

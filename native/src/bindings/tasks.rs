@@ -1,5 +1,5 @@
-//! Runs core code for JavaScript: on the calling thread, on a worker thread, or on the writing thread of a project. No
-//! panic leaves these functions. JavaScript gets errors as `<code>: <detail>`.
+//! Runs core code for JavaScript: on the calling thread, a worker thread, a low-priority thread of its own, or the
+//! writing thread of a project. No panic leaves these functions. JavaScript gets errors as `<code>: <detail>`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,7 +132,7 @@ fn guarded<Output>(work: impl FnOnce() -> Result<Output>) -> Result<Output> {
     panics::catch(work).unwrap_or_else(|message| Err(Error::Bug(format!("panic: {message}"))))
 }
 
-/// Returns the panics of the core since the last call that no call reported, one sentence each.
+/// Returns the panics since the last call that no failed call has reported, one sentence each.
 #[napi(catch_unwind)]
 pub fn take_panics() -> Vec<String> {
     panics::take()

@@ -98,7 +98,8 @@ impl PostingLists {
         }
     }
 
-    /// Moves a non-empty list from a block of `held` numbers to a block of `size` numbers.
+    /// Moves a non-empty list from its block of `held` numbers, or from its handle if it has one number, to a block of
+    /// `size` numbers.
     fn resize(&mut self, list: &mut ListHandle, held: u32, size: u32) {
         let block = self.block(size);
         if list.length == 1 {

@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Maximum number of bytes of a normalised form. Longer ones are truncated. The form of a surface form of up to
-/// `SURFACE_BYTES_MAX` bytes is never that long, so truncation never makes two such words equal.
+/// Maximum number of bytes of a normalised form. Longer ones are truncated. Words of up to `SURFACE_BYTES_MAX` bytes
+/// reach it only with ligatures that stand for whole phrases, such as U+FDFA.
 const WORD_BYTES_MAX: usize = 1_024;
 
 /// Maximum number of bytes of a surface form. A longer word is never part of an entity.
@@ -20,7 +20,8 @@ pub(crate) const SURFACE_BYTES_MAX: usize = 128;
 /// Class of characters of a word, as far as it matters for entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Contains an upper-case letter, or consists of Latin letters next to Han, Kana or Hangul.
+    /// Contains an upper-case letter, or has letters with case next to Han, Kana or Hangul. Never "I'm" or an overlong
+    /// word.
     Capital,
     /// Only digits.
     Digits,

@@ -35,7 +35,7 @@ export interface NativeAddon {
    * Throws `io` if the operating system refuses.
    */
   stopListening(port: number): number;
-  /** Returns the panics of the core since the last call that no call reported, one sentence each. */
+  /** Returns the panics since the last call that no failed call has reported, one sentence each. */
   takePanics(): readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What both directions of a move have in common.
+// Moves data between a data directory and PostgreSQL: what both directions have in common.
 
 import type { FilledPart } from "../../domain/store-copy.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -15,7 +15,7 @@ export interface MoveOptions {
   readonly clock: Clock;
   /** null: unlimited. */
   readonly bytesPerSecond: number | null;
-  /** Called after each part. `share` is that of the step, 0..1; null if it is not known. */
+  /** Called after each part. `share`: finished part of the step, 0..1, null if unknown; `done`: such as `12.0 MB`. */
   readonly onProgress: (step: MoveStep, share: number | null, done: string) => void;
 }
 
@@ -24,8 +24,9 @@ export interface Moved {
   readonly memories: number;
   readonly users: number;
   readonly chats: number;
-  /** Memories with vectors that were copied, and those that will be indexed again. */
+  /** Memories whose vectors were copied. */
   readonly publications: number;
+  /** Memories that will be indexed again. */
   readonly skipped: number;
   readonly bytes: number;
 }
@@ -39,7 +40,7 @@ export class MovePace {
     this.#limit = new RateLimit(options.bytesPerSecond, options.clock);
   }
 
-  /** Number of bytes so far. */
+  /** Bytes that were copied or compared so far: each part counts twice in the end. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -53,9 +54,9 @@ export class MovePace {
 }
 
 /**
- * Writes a copy, then the vectors of the indexes, and compares what was written with the copy.
- * @param moveVectors returns the number of memories with vectors that were copied, and of those without
- * @throws Error with a message for the operator; another call with the same copy continues
+ * Writes a copy, then the vectors of the indexes, and compares rows, texts and files with the copy.
+ * @param moveVectors returns the numbers of memories whose vectors were copied, and of those that are indexed again
+ * @throws Error with a message for the operator; another call with the same copy continues, except after a difference
  */
 export async function move(
   { summary, parts }: StoreCopy,

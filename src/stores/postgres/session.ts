@@ -104,7 +104,7 @@ export class ReadingSession extends StatementSession implements Session {
 /** Maximum time that a transaction waits for the lock of a project that another server has, in milliseconds. */
 const LOCK_MS_MAX = 20_000;
 /**
- * The server ends a transaction that sends nothing for this time, in milliseconds, so that a frozen process does not
+ * PostgreSQL ends a transaction that sends nothing for this time, in milliseconds, so that a frozen process does not
  * keep its locks. It is longer than the time limit of a transaction, so it never ends the transaction of a healthy
  * process.
  */
@@ -121,14 +121,14 @@ function lockOf(projectId: string): string {
 
 /**
  * One transaction. It begins with the first statement, so that a transaction that waits for its turn in a project takes
- * no connection. Locks and savepoints are sent together with the beginning or end, in one round trip. Every statement
- * after a lock sees what the transactions before it committed.
+ * no connection. Locks and savepoints are sent with the beginning or the end if that comes next, otherwise in one round
+ * trip before the next statement. Every statement after a lock sees what the transactions before it committed.
  */
 export class WritingSession extends StatementSession implements TransactionSession {
   readonly readsCommitted = false;
   #connection: Connection | null = null;
   #isBroken = false;
-  /** Why the transaction can only be undone: the server refused a statement outside of a savepoint. */
+  /** Why the transaction can only be undone: a statement outside of a savepoint, or a waiting one, was refused. */
   #failure: unknown = null;
   #isInSavepoint = false;
   /** Statements that the server has not answered yet. */
@@ -137,7 +137,7 @@ export class WritingSession extends StatementSession implements TransactionSessi
   #pending: string[] = [];
   /** Projects whose lock this transaction has on the server, or will have with the next statement. */
   #locked = new Set<string>();
-  /** Ends the turns of this transaction in the projects of this process. */
+  /** By project: ends the turn of this transaction among those of this process. */
   readonly #turnEnds = new Map<string, () => void>();
   #effects: Effect[] = [];
 
@@ -148,13 +148,17 @@ export class WritingSession extends StatementSession implements TransactionSessi
     super();
   }
 
-  /** Either the server owes an answer, or `work` waits for something else, which is a bug. */
+  /**
+   * The error of a transaction that took too long: `slow` if PostgreSQL owes an answer, otherwise `error`, because
+   * `work` waits for something else, which is a bug.
+   */
   overdue(error: Error): Error {
     return this.#waiting > 0 ? databaseError("slow", this.client.where, error) : error;
   }
 
   /**
-   * Locks are taken in the order of the ids, so that two transactions never wait for each other. The turns in this
+   * The locks of one call are taken in the order of the ids, so that two transactions never wait for each other: each
+   * locks all its projects in one call. The turns in this
    * process come first, because a transaction that has not begun waits for them without a connection.
    */
   async lock(projectIds: readonly string[]): Promise<void> {
@@ -292,7 +296,7 @@ export class WritingSession extends StatementSession implements TransactionSessi
 }
 
 /**
- * Runs `work` in a transaction of its own, and commits. For what has no effects.
+ * Runs `work` in a transaction of its own, and commits. `work` must not call `afterCommit`: effects would not run.
  * @throws UnknownOutcome if the connection was lost before the server answered the commit
  */
 export async function inWritingSession<T>(
