@@ -51,3 +51,24 @@ export interface Conversations {
 export function isUnanswerable({ conditions }: ConversationQuestion): boolean {
   return conditions.some(({ kind }) => kind === "refusal");
 }
+
+/** What a memory must get right besides finding: what holds now, when something was, and that something is unknown. */
+const ASPECTS = ["knowledge-update", "temporal", "abstention"] as const;
+
+/** The aspect that a question tests, whatever its file calls it; null if it tests none. */
+export function aspectOf(question: ConversationQuestion): (typeof ASPECTS)[number] | null {
+  if (isUnanswerable(question)) return "abstention";
+  if (/^knowledge.update/i.test(question.category)) return "knowledge-update";
+  return /^temporal/i.test(question.category) ? "temporal" : null;
+}
+
+/** Items by the aspect of their questions, in the order of the aspects; those without one are left out. */
+export function byAspect<Item extends { readonly question: ConversationQuestion }>(
+  items: readonly Item[],
+): readonly (readonly [aspect: string, items: readonly Item[]])[] {
+  const groups = Map.groupBy(items, ({ question }) => aspectOf(question));
+  return ASPECTS.flatMap((aspect) => {
+    const group = groups.get(aspect);
+    return group === undefined ? [] : [[aspect, group] as const];
+  });
+}

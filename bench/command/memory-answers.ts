@@ -9,7 +9,7 @@ import { contains, isVerdict, normalised, withoutCitations } from "../lib/gold-t
 import { meanInterval } from "../lib/intervals.ts";
 import { mean } from "../lib/metrics.ts";
 import type { Target } from "../lib/target.ts";
-import { type Condition, type ConversationQuestion, isUnanswerable } from "./conversations.ts";
+import { byAspect, type Condition, type ConversationQuestion, isUnanswerable } from "./conversations.ts";
 import { BENCH_PROJECT, JUDGE_PROMPT, Judge, type Verdict } from "./judge.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn } from "./result.ts";
 import { percentiles, type Run } from "./run.ts";
@@ -255,6 +255,9 @@ function tablesOf(given: ReadonlyMap<string, readonly GivenAnswer[]>): Findings[
       return { mode, category, ...answerFigures(group) };
     }),
   );
+  const aspects = [...given].flatMap(([mode, answers]) =>
+    byAspect(answers).map(([aspect, group]) => ({ mode, aspect, ...answerFigures(group) })),
+  );
   const scores = [
     figureColumn("questions", "questions", "", null),
     figureColumn("accuracy", "accuracy", "", "higher"),
@@ -280,6 +283,18 @@ function tablesOf(given: ReadonlyMap<string, readonly GivenAnswer[]>): Findings[
       ...{ name: "answer_categories", title: "Answers by kind of question", rows: byCategory },
       columns: [keyColumn("mode"), keyColumn("category"), ...scores],
     },
+    ...(aspects.length === 0
+      ? []
+      : [
+          {
+            ...{
+              name: "answer_aspects",
+              title: "Answers about knowledge updates, times, and what is unknown",
+              rows: aspects,
+            },
+            columns: [keyColumn("mode"), keyColumn("aspect"), ...scores],
+          },
+        ]),
   ];
 }
 

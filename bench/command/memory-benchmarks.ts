@@ -6,7 +6,13 @@ import type { Hit } from "../lib/ask.ts";
 import { barChart } from "../lib/chart.ts";
 import { mean, ndcgAt, recallAt } from "../lib/metrics.ts";
 import type { Passage, Question, Workload } from "../lib/passages.ts";
-import { type ConversationQuestion, type Conversations, isUnanswerable, type Session } from "./conversations.ts";
+import {
+  byAspect,
+  type ConversationQuestion,
+  type Conversations,
+  isUnanswerable,
+  type Session,
+} from "./conversations.ts";
 import { type AnswerModels, benchAnswers, SOURCES } from "./memory-answers.ts";
 import { type Cell, type Findings, figure, figureColumn, keyColumn } from "./result.ts";
 import { percentiles, type Run } from "./run.ts";
@@ -95,16 +101,18 @@ async function benchEvidence(
   );
   const overall: Row[] = [{ mode: RANDOM, ...randomFigures(questions, sizes) }];
   const byCategory: Row[] = [];
+  const aspects: Row[] = [];
   for (const mode of run.modes) {
     const answers = await askAll(run, mode, questions, turnsOfSessions(conversations));
     overall.push({ mode, ...figuresOf(answers, sizes), ...costsOf(answers) });
     for (const [category, group] of Map.groupBy(answers, ({ question }) => question.category)) {
       byCategory.push({ mode, category, ...figuresOf(group, sizes) });
     }
+    for (const [aspect, group] of byAspect(answers)) aspects.push({ mode, aspect, ...figuresOf(group, sizes) });
     run.progress(mode, 1, `turn R@10 ${overall.at(-1)?.turn_recall_10}`);
   }
   return {
-    tables: evidenceTables(overall, byCategory),
+    tables: evidenceTables({ overall, byCategory, aspects }),
     chart: barChart({
       title: `Evidence found in ${conversations.name}`,
       unit: "",
@@ -117,7 +125,11 @@ async function benchEvidence(
   };
 }
 
-function evidenceTables(overall: readonly Row[], byCategory: readonly Row[]): Findings["tables"] {
+function evidenceTables(rows: {
+  readonly overall: readonly Row[];
+  readonly byCategory: readonly Row[];
+  readonly aspects: readonly Row[];
+}): Findings["tables"] {
   const scoreColumns = [
     figureColumn("questions", "questions", "", null),
     ...DEPTHS.map((depth) => figureColumn(`session_recall_${depth}`, `session R@${depth}`, "", "higher")),
@@ -135,14 +147,24 @@ function evidenceTables(overall: readonly Row[], byCategory: readonly Row[]): Fi
         figureColumn("p50", "p50", "ms", "lower"),
         figureColumn("p95", "p95", "ms", "lower"),
       ],
-      rows: overall,
+      rows: rows.overall,
     },
     {
       name: "categories",
       title: "Evidence found by kind of question",
       columns: [keyColumn("mode"), keyColumn("category"), ...scoreColumns],
-      rows: byCategory,
+      rows: rows.byCategory,
     },
+    ...(rows.aspects.length === 0
+      ? []
+      : [
+          {
+            name: "aspects",
+            title: "Evidence found for knowledge updates and times",
+            columns: [keyColumn("mode"), keyColumn("aspect"), ...scoreColumns],
+            rows: rows.aspects,
+          },
+        ]),
   ];
 }
 

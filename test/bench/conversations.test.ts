@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConversations, readConversations } from "../../bench/command/conversation-files.ts";
-import type { ConversationQuestion } from "../../bench/command/conversations.ts";
+import { aspectOf, byAspect, type ConversationQuestion } from "../../bench/command/conversations.ts";
 import {
   conversationWorkload,
   figuresOf,
@@ -125,6 +125,25 @@ test("a file of LongMemEval gives each question its own sessions", () => {
     ["q1/s2", "[2023/05/21 (Sun) 03:00]\nuser: It was noon.\nassistant: Good.\n", "conversation", "q1"],
   ]);
   expect(questions[0]?.asOf).toBe("2023-05-30T23:40:00Z");
+});
+
+test("knowledge updates, times and what is unknown are told apart, whatever a file calls them", () => {
+  const [first] = LONG_MEM_EVAL;
+  const file = ["knowledge-update", "temporal-reasoning", "multi-session", "knowledge-update"].map((type, at) => {
+    return { ...first, question_type: type, question_id: at === 3 ? "last_abs" : `q${at}` };
+  });
+  const { questions } = parseConversations(JSON.stringify(file), "mine.json");
+  expect(questions.map(aspectOf)).toEqual(["knowledge-update", "temporal", null, "abstention"]);
+  const groups = byAspect(questions.toReversed().map((question) => ({ question })));
+  expect(groups.map(([aspect, { length }]) => [aspect, length])).toEqual([
+    ["knowledge-update", 1],
+    ["temporal", 1],
+    ["abstention", 1],
+  ]);
+  const locomo = parseConversations(JSON.stringify(LOCOMO), "a.json").questions;
+  expect(locomo.map(aspectOf)).toEqual([null, "temporal", "abstention"]);
+  const [question] = locomo as [ConversationQuestion];
+  expect(aspectOf({ ...question, category: "knowledge_update" })).toBe("knowledge-update"); // BEAM
 });
 
 /** A chat in the shape of BEAM's repository: batches of turns, each with messages. */
