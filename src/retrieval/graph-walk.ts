@@ -20,6 +20,24 @@ export function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping
   return 1 - graphCertaintyDamping * certainty;
 }
 
+/** Maximum number of passages with an entity that makes a path certain: those that name it, or are reached by it. */
+const RARE_PASSAGES_MAX = 3;
+
+/** A passage that a certain path leads to, from an entity of the query through another passage. */
+export interface CertainLink {
+  readonly chunkKey: ChunkKey;
+  /** The passage on the path: it names the entity of the query. */
+  readonly via: ChunkKey;
+}
+
+/** What the graph contributes for certain. */
+export interface CertainLinks {
+  /** Passages that name a rare entity of the query. */
+  readonly named: ReadonlySet<bigint>;
+  /** The surest first. */
+  readonly links: readonly CertainLink[];
+}
+
 const NOTHING_FOUND: GraphHits = {
   ...{ chunkKeys: new BigUint64Array(), memoryKeys: new BigUint64Array(), scores: new Float32Array(), certainty: 0 },
   pathTo: () => ({ from: null, via: null, through: null }),
@@ -40,6 +58,30 @@ export class GraphWalk implements GraphScores {
 
   get certainty(): number {
     return this.#found.certainty;
+  }
+
+  /** The passages that name rare entities of the query, and those that share rare entities with them. */
+  certainLinks(): CertainLinks {
+    const paths = Array.from(this.#found.chunkKeys, (key, at) => ({
+      chunkKey: key as ChunkKey,
+      ...this.#found.pathTo(at),
+    }));
+    const counts = new Map<string, number>();
+    const nameOf = (kind: "from" | "through", name: string | null) => `${kind} ${name}`;
+    for (const { from, via, through } of paths) {
+      if (from === null) continue;
+      const name = via === null ? nameOf("from", from) : nameOf("through", through);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const isRare = (name: string) => (counts.get(name) ?? 0) <= RARE_PASSAGES_MAX;
+    const named = new Set<bigint>();
+    const links: CertainLink[] = [];
+    for (const { chunkKey, from, via, through } of paths) {
+      if (from === null || !isRare(nameOf("from", from))) continue;
+      if (via === null) named.add(chunkKey);
+      else if (isRare(nameOf("through", through))) links.push({ chunkKey, via });
+    }
+    return { named, links };
   }
 
   /** Memories of the intermediate passages on the paths to these candidates. */

@@ -12,8 +12,9 @@ import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.t
 import { currentFirst } from "./current-first.ts";
 import { evidenceIn } from "./evidence.ts";
 import { fuse } from "./fuse.ts";
-import { GraphWalk } from "./graph-walk.ts";
+import { type CertainLinks, GraphWalk } from "./graph-walk.ts";
 import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
+import { placeLinked } from "./linked.ts";
 import { forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor, NEIGHBOUR_CANDIDATES } from "./modes.ts";
 import { compareCandidates, preferNeighbours } from "./neighbours.ts";
 import { preferTurns, ROLE_CANDIDATES } from "./prefer-turns.ts";
@@ -48,6 +49,8 @@ interface Fused {
    */
   readonly rest: () => readonly Candidate[];
   readonly walk: GraphWalk;
+  /** What the graph contributes by certain paths, if the request asks for the graph. */
+  readonly links: CertainLinks | null;
 }
 
 /**
@@ -68,6 +71,17 @@ export async function search(
       if (!(error instanceof OtherModel) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
+}
+
+/** The best candidates, and linked passages that are not among them. */
+function withLinked(
+  best: readonly Candidate[],
+  all: readonly Candidate[],
+  { links }: CertainLinks,
+): readonly Candidate[] {
+  const missing = new Set<bigint>(links.map(({ chunkKey }) => chunkKey));
+  for (const { chunkKey } of best) missing.delete(chunkKey);
+  return missing.size === 0 ? best : [...best, ...all.filter(({ chunkKey }) => missing.has(chunkKey))];
 }
 
 /** @throws OtherModel if the model of the project was swapped after the query was embedded */
@@ -118,7 +132,8 @@ async function searchOnce(
   const asked = { text: request.query, language, time };
   const current = currentFirst(asked, newestFirst(asked, reranked, hydrated), hydrated);
   const inTime = time === null ? current : timeFirst(asked, current, hydrated, curveOf(embedder, current, fused.walk));
-  const ordered = isOffering ? offerStanding(inTime, hydrated, request.limit) : inTime;
+  const linked = fused.links === null ? inTime : placeLinked(inTime, fused.links);
+  const ordered = isOffering ? offerStanding(linked, hydrated, request.limit) : linked;
   // Rows are read again, because only their current state decides which memories may be shown.
   const [chunkIds, valid] = await Promise.all([
     parts.accounts.chunkIds(request.scope.projectId),
@@ -179,8 +194,16 @@ async function findCandidates(running: Search, embedding: StartedEmbedding): Pro
   }
   candidates = await compareCandidates(running, candidates, walk);
   watch.lap("fuse", candidates.length);
-  const rest = () => (count < pool.chunkKeys.length ? fuse(pool, mode, walk).slice(count) : []);
-  return { candidates, rest, walk };
+  const links = request.includeGraph ? walk.certainLinks() : null;
+  if (links !== null && links.links.length > 0) {
+    candidates = placeLinked(withLinked(candidates, fuse(pool, mode, walk), links), links);
+  }
+  const rest = () => {
+    if (count >= pool.chunkKeys.length) return [];
+    const taken = new Set(candidates.map(({ chunkKey }) => chunkKey));
+    return fuse(pool, mode, walk).filter(({ chunkKey }) => !taken.has(chunkKey));
+  };
+  return { candidates, rest, walk, links };
 }
 
 function namedTime(time: ZonedTime | null, span: TimeSpan | null): NamedTime | null {

@@ -137,3 +137,56 @@ describe("languages that the models do not support", () => {
     }
   });
 });
+
+describe("a question with a rare name and ordinary words", () => {
+  const GREEN = "The dome of the Calder Vale Observatory was painted green.";
+  const others = (word: string) =>
+    Array.from({ length: 18 }, (_, at) => ({ content: `${word}: report ${at} of the yearly meeting, ${word}.` }));
+
+  test.each([
+    ["Zephyrine Okonkwo", "chief engineer", "Calder Vale Observatory"],
+    ["Bartholomew Quine", "head gardener", "Saltmarsh Pavilion"],
+    ["Wilhelmine Osterkamp", "leitende Ingenieurin", "Sternwarte Hohenlinden"],
+    ["Ekkehard Tannhuber", "Hausmeister", "Kurhaus Bad Selzen"],
+    ["Clotilde Vasseur", "ingénieure en chef", "Observatoire Montclar"],
+    ["Remedios Aldana", "jefa de ingeniería", "Observatorio Sierra Alba"],
+    ["Ludovica Ferrantini", "capo ingegnere", "Villa Serpieri"],
+    ["Casimiro Boaventura", "engenheiro chefe", "Quinta Monforte"],
+    ["Aleida Roosenburg", "hoofdingenieur", "Sterrenwacht Oudeland"],
+    ["Пелагея Вяземская", "главный инженер", "Обсерватория Каменка"],
+  ])("%s, %s: what shares %s with her is placed behind her", async (name, words, place) => {
+    embedMarkedSimilarities(harness); // the same similarity for all
+    await storeIn(
+      harness,
+      { content: `${name} is ${words} at the ${place}.` },
+      { content: `The dome of the ${place} was painted green.` },
+      ...others(words),
+    );
+    const query = `${name}, ${words}`;
+    for (const mode of ["fast", "hybrid", "balanced", "precise"] as const) {
+      const { results } = await searchIn(harness, { query, mode, includeGraph: true, limit: 5 });
+      const texts = results.map(({ text }) => text);
+      expect(texts).toHaveLength(5);
+      const ranks = [name, "painted green"].map((part) => texts.findIndex((text) => text.includes(part)) + 1);
+      expect({ mode, ranks }).toEqual({ mode, ranks: [1, 2] });
+      const scores = results.map(({ score }) => score);
+      expect(scores).toEqual(scores.toSorted((left, right) => right - left));
+    }
+  });
+
+  test("nothing is placed without a name in the question, or without the graph", async () => {
+    embedMarkedSimilarities(harness);
+    await storeIn(
+      harness,
+      { content: "Zephyrine Okonkwo is chief engineer at the Calder Vale Observatory." },
+      { content: GREEN },
+      ...others("chief engineer"),
+    );
+    const rankOf = async (query: string, includeGraph: boolean) => {
+      const { results } = await searchIn(harness, { query, mode: "hybrid", includeGraph, limit: 25 });
+      return results.map(({ text }) => text);
+    };
+    expect(await rankOf("chief engineer", true)).toEqual(await rankOf("chief engineer", false));
+    expect((await rankOf("Zephyrine Okonkwo, chief engineer", false)).indexOf(GREEN)).toBeGreaterThan(2);
+  });
+});
