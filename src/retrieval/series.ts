@@ -93,14 +93,18 @@ const SPACED_WORD =
   "(?:(?![\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}])[\\p{L}\\p{M}])+";
 const LEAD = new RegExp(`(${SPACED_WORD})((?:[ \\u00a0]?${NUMBER_WORD}\\.?)?)${MARKS}$`, "iu");
 const JOINED_LEAD = new RegExp(
-  `([\\p{Script=Han}\\p{Script=Katakana}ー]{2,}|\\p{Script=Hangul}{2,}|[ぁ-ゖ]{3,})((?:[ ]?${NUMBER_WORD})?) ?$`,
+  `([\\p{Script=Han}\\p{Script=Katakana}ー]{2,}|[\\p{Script=Hangul}\\p{Script=Thai}]{2,}|[ぁ-ゖ]{3,})((?:[ ]?${NUMBER_WORD})?) ?$`,
   "u",
 );
 /** Words that join two members: what stands before them belongs to the first one. */
 const JOINED_CONJUNCTION = /[和与與及跟]$/u;
+const NUMBER_WORD_ALONE = new RegExp(`^${NUMBER_WORD}$`, "iu");
 const NUMBER_WORD_END = new RegExp(`${NUMBER_WORD}$`, "u");
-/** Length of a lead in Chinese characters: longer ones include what stands before it. */
-const HAN_LEAD_UNITS = 2;
+/** Length of a lead in scripts without spaces: longer ones include what stands before it. */
+const UNSPACED_LEAD_UNITS = { han: 2, thai: 4 };
+/** Stop words that tell what a number belongs to. */
+const LABELS: ReadonlySet<string> = new Set("part size level line page case end teil parte partie".split(" "));
+const NUMBER_LEAD = new RegExp(`(?:^|[^\\p{L}])${NUMBER_WORD}\\.?${MARKS}$`, "iu");
 const UNIT = /^[ \u00a0-]?([\p{L}][\p{L}\p{M}]*)/u;
 /** Words of Chinese, Japanese and Korean behind a number that tells things apart. */
 const JOINED_UNIT =
@@ -136,7 +140,20 @@ const CONJUNCTION =
 /** Characters of a code: letters in front, digits and signs. */
 const PREFIX = new RegExp(`^([${LETTER}]{1,8})([-_./]?)\\p{Nd}`, "u");
 /** A number with what it measures, as in "40-mg-Tabletten". */
-const COMPOUND = /^(\p{Nd}+(?:[.,]\p{Nd}+)?)-(\p{L}{2,})(?:-\p{L}{2,})*$/u;
+const COMPOUND =
+  /^(\p{Nd}+(?:[.,]\p{Nd}+)?)(?:-\p{L}{2,}(?:-\p{L}{2,})*|(?:mg|mcg|µg|g|kg|[mcd]?l|km|[mc]?m|kWh?|W|V|[GTM]B|[kMG]?Hz))$/u;
+/** Units in all their forms. */
+const UNIT_FORMS: readonly string[] = [
+  "mg|milligramm?e?s?|miligramos?|milligrammi|мг|миллиграмм\\p{L}{0,2}",
+  "g|gr|gramm?e?s?|gramos?|grammi|г|грамм\\p{L}{0,2}",
+  "kg|kilos?|kilogramm?e?s?|kilogramos?|кг|килограмм\\p{L}{0,2}",
+  "ml|millilit(?:er|re)s?|mililitros?|мл|миллилитр\\p{L}{0,2}",
+  "l|lit(?:er|re|ro|ri)s?|л|литр\\p{L}{0,2}",
+  "km|kilomet(?:er|re|ro)s?|chilometri|км|километр\\p{L}{0,2}",
+  "cm|centimet(?:er|re|ro)s?|zentimeter|centimetri|см",
+  "mm|millimet(?:er|re)s?|milimetros?|millimetri|мм",
+  "m|met(?:er|re|ro)s?|metri|м|метр\\p{L}{0,2}",
+];
 const CHAINED = /^\p{Nd}+(?:[-/]\p{Nd}+)+$/u;
 
 /** The words around a code. */
@@ -183,7 +200,9 @@ function placeOf(text: string, { start, end, text: code }: CodeInText, language:
   const after = text.slice(end, end + NEAR_UNITS);
   const joined = JOINED_CONJUNCTION.test(before) ? undefined : JOINED_LEAD.exec(before)?.[0];
   const spaced = LEAD.exec(before);
-  const lead = joined ?? (spaced !== null && isContentWord(spaced[1] ?? "", language) ? spaced[0] : null);
+  const isLabel = (word: string) => isContentWord(word, language) || LABELS.has(word.toLowerCase());
+  const own = spaced !== null && isLabel(spaced[1] ?? "") ? spaced[0] : null;
+  const lead = joined ?? own ?? NUMBER_LEAD.exec(before)?.[0] ?? null;
   const word = UNIT.exec(after)?.[1] ?? "";
   const isBound = BOUNDS.has(foldLetters(/([\p{L}\p{M}]+)[^\p{L}]*$/u.exec(before)?.[1] ?? ""));
   const hasUnit = !isBound && !AMOUNT.test(foldLetters(word)) && isContentWord(word, language) && /^\p{Nd}/u.test(code);
@@ -210,7 +229,7 @@ function areListed(text: string, first: PlacedCode, second: PlacedCode): boolean
 function othersPattern(codes: readonly PlacedCode[]): RegExp | null {
   const sources = codes.flatMap(({ text, place: { lead, unit } }) => [
     ...(lead === null ? [] : [`${leadSource(lead)}(?<code>${TOKEN})`]),
-    ...(unit === null ? [] : [`${NOT_IN_WORD}(?<code>\\p{Nd}[\\p{Nd}.,]*)[ \\u00a0-]?${wordSource(unit)}`]),
+    ...(unit === null ? [] : [`${NOT_IN_WORD}(?<code>\\p{Nd}[\\p{Nd}.,${LETTER}]*?)[ \\u00a0-]?${unitSource(unit)}`]),
     ...shapeSources(foldLetters(text), lead !== null),
   ]);
   const unique = [...new Set(sources)].map((source) => `(?:${source})`);
@@ -221,12 +240,22 @@ function leadSource(lead: string): string {
   const joined = JOINED_LEAD.exec(lead);
   if (joined !== null) {
     const word = (joined[1] ?? "").replace(NUMBER_WORD_END, "");
-    const own = /\p{Script=Han}$/u.test(word) ? word.slice(-HAN_LEAD_UNITS) : word;
+    const { han, thai } = UNSPACED_LEAD_UNITS;
+    const length = /\p{Script=Han}$/u.test(word) ? han : /\p{Script=Thai}$/u.test(word) ? thai : word.length;
+    const own = word.slice(-length);
     const whole = word === "" ? joined[0].trim() : word;
     return `(?:${escaped(whole)}|${escaped(own === "" ? whole : own)})(?: ?${NUMBER_WORD})? ?`;
   }
   const [, word = ""] = LEAD.exec(lead) ?? [];
+  if (NUMBER_WORD_ALONE.test(word)) return `${NOT_IN_WORD}${NUMBER_WORD}\\.?${MARKS}`;
   return `${NOT_IN_WORD}${wordSource(word)}(?:[ \\u00a0]?${NUMBER_WORD}\\.?)?${MARKS}`;
+}
+
+/** What a number measures, in any of its forms, or a word behind it. */
+function unitSource(unit: string): string {
+  const folded = foldLetters(unit);
+  const forms = UNIT_FORMS.find((each) => new RegExp(`^(?:${each})$`, "u").test(folded));
+  return forms === undefined ? wordSource(unit) : `(?:${forms})(?![\\p{L}\\p{M}])`;
 }
 
 /** A word in any of its forms. */

@@ -66,8 +66,9 @@ const NUMBERED = /^ (?:numaralı|nolu|no['’]lu|sayılı)(?!\p{L})|^ \p{Lu}\p{L
 const LISTED = /\p{Nd}\p{L}{0,2} (?:and|or|und|oder|et|ou|y|o|e|en|of|и|или|i|lub|ve|veya|og|eller|och) $/iu;
 /** Units of measure that are as long as words. */
 const MEASURED = new RegExp(
-  `^[ \u00a0](?:lit(?:re|er)s?|liter|litri|litros|litres|gramm?e?s?|gramos|grammi|watts?|vatios|volts?|zoll|inch(?:es)?|pouces|` +
-    "pulgadas|pollici|grad|degrees?|degrés|grados|gradi|amps?|ampere|meters?|metres?|mètres|metros|metri|meter)(?!\\p{L})",
+  `^[ \u00a0](?:(?:milli|centi|deci|kilo|mikro|micro)?(?:lit(?:re|er|ro|ri)s?|gramm?[eio]?s?|met(?:re|er|ro|ri)s?|watts?)|` +
+    "mètres|milligrammes?|zentimeter|vatios|volts?|zoll|inch(?:es)?|pouces|pulgadas|pollici|" +
+    "grad|degrees?|degrés|grados|gradi|amps?|ampere)(?!\\p{L})",
   "iu",
 );
 /** Words before a number of things that are no stop words. */
@@ -81,12 +82,11 @@ const COUNT_LEADS: ReadonlySet<string> = new Set(
 /** Patterns of words for small numbers in a folded text: "the third chapter", 第三章, 三号. */
 const NUMBER_WORDS: ReadonlyMap<number, RegExp> = new Map(
   [...parseWordList(numberWordList)].map(([value, words]) => {
-    const spaced = words.map((word) => word.replace("*", "\\p{L}{0,4}")).join("|");
     const numeral = `${"十".repeat(Math.floor(Number(value) / 10))}${" 一二三四五六七八九"[Number(value) % 10]?.trim()}`;
     return [
       Number(value),
       new RegExp(
-        `(?<![\\p{L}\\p{M}])(?:${spaced})(?![\\p{L}\\p{M}])|第${numeral}(?![十百])|(?<!十)${numeral}[号號番楼階层室房章課课]`,
+        `(?<![\\p{L}\\p{M}])(?:${words.join("|")})(?![\\p{L}\\p{M}])|第${numeral}(?![十百])|(?<!十)${numeral}[号號番楼階层室房章課课]`,
         "u",
       ),
     ];
