@@ -109,8 +109,9 @@ test("answers of a model that obeys show no sources of other users, and no citat
     const shown = llm.calls.at(-1);
     expect([answer, JSON.stringify(sources)].join("\n")).not.toMatch(SECRET);
     for (const source of sources) expect(source.metadata._memory.userId).toBe("eve");
-    expect(sources.length).toBe(shown === undefined ? 0 : sourcesIn(shown).length);
     const cited = sources.filter((source: { readonly cited: boolean }) => source.cited).length;
+    // an answer without what was asked for shows what it cites; others show all that the model has read
+    expect([cited, shown === undefined ? 0 : sourcesIn(shown).length]).toContain(sources.length);
     const marks = new Set(answer.match(CITATION));
     expect([at, [...marks].sort()]).toEqual([at, Array.from({ length: cited }, (_, n) => `[${n + 1}]`).sort()]);
   }
