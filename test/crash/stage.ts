@@ -291,7 +291,9 @@ export class Stage {
     }
     if (work === "writes" || work === "upload" || work === "long text") return void (await this.server());
     if (work === "start after a kill") {
-      await this.write(CHANGES);
+      // until the log of the texts has something that the next start merges: a busy server publishes later
+      do await this.write(CHANGES);
+      while (!hasBytes(join(this.dataDir, "memories.duckdb.wal")));
       return this.kill();
     }
     if (work === "stop" || work === "model change") await this.write(CHANGES);
@@ -488,4 +490,8 @@ function isGone(pid: number): boolean {
   } catch {
     return true; // no such process
   }
+}
+
+function hasBytes(path: string): boolean {
+  return existsSync(path) && statSync(path).size > 0;
 }
