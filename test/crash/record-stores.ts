@@ -62,6 +62,10 @@ export async function openRecordStores(dataDir: string, settings: Partial<Config
       publish: async () => {
         const jobs = await stores.jobs.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 60_000 });
         const project = await index.project(projectId);
+        // as the publisher does: earlier texts leave the archive before it gets others
+        const archived = await stores.history.archived(jobs.map(({ memory }) => memory.key));
+        const texts = await index.contents([...archived.keys()]);
+        for (const key of archived.keys()) await stores.history.keep(key, texts.get(key)?.content ?? null);
         await project.publish(
           jobs.map(({ memory, content }) => {
             const text = content ?? "";

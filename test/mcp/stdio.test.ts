@@ -63,7 +63,7 @@ async function useAll(peer: Peer): Promise<void> {
   expect(await peer.done("delete_memory", { memory_id })).toMatchObject({ deleted: true });
   const refused = await peer.call("search_memories", { query: "a", user_id: "b" });
   expect(refused).toMatchObject({ isError: true, error: { code: "invalid_request" } });
-  await expect(peer.call("unknown_tool")).rejects.toThrow("Unknown tool");
+  await expect(peer.call("unknown_tool")).rejects.toThrow("There is no tool 'unknown_tool'");
 }
 
 describe("on a data directory", () => {
