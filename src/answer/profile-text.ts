@@ -1,8 +1,8 @@
 // Chooses what of a profile fits into a number of tokens, and writes it as Markdown for a prompt.
 
 import { estimatedTokens } from "../domain/language-model.ts";
-import { isDateOnly, isoTime } from "../kit/clock.ts";
-import { wallTime } from "../kit/time-zone.ts";
+import { isDateOnly } from "../kit/clock.ts";
+import { dayIn } from "../kit/time-zone.ts";
 
 /** A statement of a memory. */
 export interface ProfileEntry {
@@ -76,5 +76,5 @@ function lineOf(entry: ProfileEntry, zone: string): string {
 
 function dayOf({ occurredAt, occurredAtGiven }: ProfileEntry, zone: string): string | null {
   if (occurredAtGiven !== null && isDateOnly(occurredAtGiven)) return occurredAtGiven;
-  return occurredAt === null ? null : isoTime(wallTime(occurredAt, zone)).slice(0, "2026-11-29".length);
+  return occurredAt === null ? null : dayIn(occurredAt, zone);
 }

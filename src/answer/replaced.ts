@@ -4,10 +4,12 @@
 // passages answer it.
 
 import type { NamedTime, RankedPassage } from "../domain/ranking.ts";
+import { logisticProbability } from "../kit/logistic.ts";
 import type { AskedQuestion } from "../retrieval/current-first.ts";
 import { logitOf } from "../retrieval/evidence.ts";
 import { lackingSpecifics, type Specifics, specificsOf } from "../retrieval/specifics.ts";
-import { asksNow, changesIn, STATEMENT_UNITS_MAX } from "../retrieval/time/contradictions.ts";
+import { asksNow, changesIn } from "../retrieval/time/contradictions.ts";
+import { isStatement } from "../retrieval/time/newest-first.ts";
 import { askedTense } from "../retrieval/time/tense.ts";
 import { happenedAt } from "../retrieval/time/time-preference.ts";
 import { wordsIn } from "../retrieval/time/words.ts";
@@ -72,7 +74,7 @@ export function withoutReplaced(question: AskedQuestion, passages: readonly Rank
   if (passages.length < 2 || askedTense(question.text, question.language) === "past") return passages;
   const replaced = new Set<RankedPassage>();
   for (const { newer, older, signs } of replacingPairs(question, passages)) {
-    if (!replaced.has(newer) && probabilityOf(signs) >= REPLACED_MIN) replaced.add(older);
+    if (!replaced.has(newer) && logisticProbability(WEIGHTS, signs) >= REPLACED_MIN) replaced.add(older);
   }
   return replaced.size === 0 ? passages : passages.filter((passage) => !replaced.has(passage));
 }
@@ -96,10 +98,10 @@ export function withoutOtherTimes(
     return at >= (time.from ?? -Infinity) && at < (time.to ?? Infinity);
   };
   const wordsOf = ({ text, memory }: RankedPassage) => wordsIn(text, memory.language ?? "und");
-  const within = passages.filter((passage) => isShort(passage) && isWithin(passage)).map(wordsOf);
+  const within = passages.filter((passage) => isStatement(passage) && isWithin(passage)).map(wordsOf);
   if (within.length === 0) return passages;
   return passages.filter((passage) => {
-    if (!isShort(passage) || isWithin(passage)) return true;
+    if (!isStatement(passage) || isWithin(passage)) return true;
     const words = wordsOf(passage);
     return !within.some((other) => {
       const shared = [...words].filter((word) => other.has(word)).length;
@@ -122,9 +124,9 @@ export function* replacingPairs(
   for (const { words } of statements) for (const word of words) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
   const compared = statements.slice(0, COMPARED_MAX);
   for (const [place, newer] of compared.entries()) {
-    if (!newer.holdsKind || !isShort(newer.passage)) continue;
+    if (!newer.holdsKind || !isStatement(newer.passage)) continue;
     for (const [distance, older] of compared.slice(place + 1).entries()) {
-      if (!isShort(older.passage) || !isNewer(newer.passage, older.passage) || lacksMore(newer, older)) continue;
+      if (!isStatement(older.passage) || !isNewer(newer.passage, older.passage) || lacksMore(newer, older)) continue;
       const shared = [...newer.words].filter((word) => older.words.has(word));
       const inNewer = [...asked.words].filter((word) => newer.words.has(word));
       const inBoth = inNewer.filter((word) => older.words.has(word)).length;
@@ -167,11 +169,6 @@ function statementOf(
   };
 }
 
-function isShort({ text, place, memory }: RankedPassage): boolean {
-  const isWhole = memory.state.status === "completed" && memory.state.chunkCount === 1;
-  return isWhole && place.turn === undefined && text.length <= STATEMENT_UNITS_MAX;
-}
-
 function isNewer({ memory: newer }: RankedPassage, { memory: older }: RankedPassage): boolean {
   return newer.userKey === older.userKey && newer.agentId === older.agentId && happenedAt(newer) > happenedAt(older);
 }
@@ -180,11 +177,4 @@ function isNewer({ memory: newer }: RankedPassage, { memory: older }: RankedPass
 function lacksMore(newer: Statement, older: Statement): boolean {
   if (newer.lacks.codes > older.lacks.codes || newer.lacks.names > older.lacks.names) return true;
   return !older.listed.isSubsetOf(newer.listed);
-}
-
-function probabilityOf(signs: ReplacedSigns): number {
-  const { bias, ...weights } = WEIGHTS;
-  let logit: number = bias;
-  for (const [name, weight] of Object.entries(weights)) logit += weight * signs[name as keyof ReplacedSigns];
-  return 1 / (1 + Math.exp(-logit));
 }

@@ -96,10 +96,10 @@ export function parseFilter(value: unknown, param = "filters"): Filter {
 }
 
 /** A filter for the memories that match `filter` and have these values. null matches all memories. */
-export function narrowed(
-  filter: Filter | null,
+export function narrowed<Given extends Filter | null>(
+  filter: Given,
   values: { readonly [Attribute in FilteredAttribute]?: string | undefined },
-): Filter | null {
+): Filter | Given {
   const conditions = Object.entries(values)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => readOperator(fieldNamed(name, name), "$eq", value, newPosition(name)));

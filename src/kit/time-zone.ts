@@ -1,6 +1,8 @@
 // Time zones: which names are known, and what a clock on the wall shows there. Wall times are numbers like Unix
 // milliseconds, as if the place were in UTC, so that arithmetic with days and months needs no zone.
 
+import { isoTime } from "./clock.ts";
+
 /** Coordinated Universal Time. */
 export const UTC = "UTC";
 
@@ -29,6 +31,11 @@ export function offsetIn(time: string): string | null {
  */
 export function wallTime(instant: number, zone: string): number {
   return instant + offsetMs(instant, zone);
+}
+
+/** The day that a calendar in a zone shows, such as `2026-11-29`. */
+export function dayIn(instant: number, zone: string): string {
+  return isoTime(wallTime(instant, zone)).slice(0, "2026-11-29".length);
 }
 
 /**

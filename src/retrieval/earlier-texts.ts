@@ -5,6 +5,7 @@
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import { type Memory, supersederOf } from "../domain/memory.ts";
 import type { RankedPassage, Ranking } from "../domain/ranking.ts";
+import { fittingTogether } from "../kit/fitting.ts";
 import { fold } from "../kit/fold.ts";
 import type { EarlierText } from "../ports/history-store.ts";
 import type { Embedder } from "../ports/models.ts";
@@ -81,7 +82,10 @@ async function rankedPassages(
     const memory = rows.get(text.key);
     return memory === undefined ? [] : { text, memory };
   });
-  const passages = await passagesOf(parts.preparer, within(shown));
+  const passages = await passagesOf(
+    parts.preparer,
+    fittingTogether(shown, CHARACTERS_MAX, ({ text }) => text.content.length),
+  );
   if (passages.length === 0) return [];
   using index = await parts.index.current(projectId);
   const embedder = await embedderOf(parts, index);
@@ -113,15 +117,6 @@ async function rankedPassages(
 interface ShownText {
   readonly text: EarlierText;
   readonly memory: Memory;
-}
-
-function within(texts: readonly ShownText[]): readonly ShownText[] {
-  let characters = 0;
-  const end = texts.findIndex(({ text: { content } }, position) => {
-    characters += content.length;
-    return position > 0 && characters > CHARACTERS_MAX;
-  });
-  return end === -1 ? texts : texts.slice(0, end);
 }
 
 async function passagesOf(

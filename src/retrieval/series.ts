@@ -244,7 +244,7 @@ function leadSource(lead: string): string {
     const length = /\p{Script=Han}$/u.test(word) ? han : /\p{Script=Thai}$/u.test(word) ? thai : word.length;
     const own = word.slice(-length);
     const whole = word === "" ? joined[0].trim() : word;
-    return `(?:${escaped(whole)}|${escaped(own === "" ? whole : own)})(?: ?${NUMBER_WORD})? ?`;
+    return `(?:${RegExp.escape(whole)}|${RegExp.escape(own === "" ? whole : own)})(?: ?${NUMBER_WORD})? ?`;
   }
   const [, word = ""] = LEAD.exec(lead) ?? [];
   if (NUMBER_WORD_ALONE.test(word)) return `${NOT_IN_WORD}${NUMBER_WORD}\\.?${MARKS}`;
@@ -262,10 +262,10 @@ function unitSource(unit: string): string {
 function wordSource(word: string): string {
   const folded = foldLetters(word);
   const isSpaced = new RegExp(`^[${LETTER}]`, "u").test(folded);
-  if (!isSpaced) return escaped(folded);
-  if (folded.length < ENDING_UNITS_MAX) return `${escaped(folded)}(?![\\p{L}\\p{M}])`;
+  if (!isSpaced) return RegExp.escape(folded);
+  if (folded.length < ENDING_UNITS_MAX) return `${RegExp.escape(folded)}(?![\\p{L}\\p{M}])`;
   const stem = folded.slice(0, Math.max(ENDING_UNITS_MAX, folded.length - 2));
-  return `${escaped(stem)}[\\p{L}\\p{M}]{0,${ENDING_UNITS_MAX}}(?![\\p{L}\\p{M}])`;
+  return `${RegExp.escape(stem)}[\\p{L}\\p{M}]{0,${ENDING_UNITS_MAX}}(?![\\p{L}\\p{M}])`;
 }
 
 /** Codes with the same letters in front, as KX-4475 for KX-4452, or the same chain of digits: 88-1204 for 88-1233. */
@@ -277,10 +277,6 @@ function shapeSources(code: string, hasLead: boolean): readonly string[] {
   if (hasLead || !CHAINED.test(code)) return [];
   const chain = code.replace(/\p{Nd}+/gu, (digits) => `\\p{Nd}{${digits.length}}`);
   return [`(?<![\\p{L}\\p{N}]|\\p{Nd}[-/.])(?<code>${chain})(?![\\p{L}\\p{N}]|[-/]\\p{Nd})`];
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
 function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: RegExp): Series {

@@ -22,6 +22,7 @@ import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import { embedderOf } from "../retrieval/search.ts";
+import { happenedAt } from "../retrieval/time/time-preference.ts";
 import { zoneOf } from "./zones.ts";
 
 /** Number of newest memories that are read. */
@@ -118,7 +119,7 @@ export class ProfileService {
     const generatedAt = clock.now();
     const user = userId === undefined ? null : await users.get(projectId, userId);
     const userNames = userNamesOf([userId, user?.name].filter((name) => name != null));
-    const zone = requested.timeZone ?? (await zoneOf(this.uses, projectId, userId ?? null));
+    const zone = requested.timeZone ?? user?.timeZone ?? (await zoneOf(this.uses, projectId, null));
     const read = await this.#read(projectId, scope);
     const found = await this.#entriesOf(read, userNames);
     const listed = {
@@ -151,7 +152,7 @@ export class ProfileService {
     const stored = await index.stored(unique.map(({ key }) => key));
     const wanted = new Set(older.map(({ chunkKey }) => chunkKey));
     const places = unique
-      .toSorted((left, right) => momentOf(right) - momentOf(left) || Number(right.key - left.key))
+      .toSorted((left, right) => happenedAt(right) - happenedAt(left) || Number(right.key - left.key))
       .flatMap((memory) => {
         const text = stored.get(memory.key);
         if (text === undefined || text.version !== memory.version) return [];
@@ -176,7 +177,7 @@ export class ProfileService {
     const userKey: UserKey | null = userId === undefined ? null : await memories.userKey(projectId, userId);
     if (userId !== undefined && userKey === null) return [];
     const filter = narrowed(parseFilter({ superseded_by: null }), others);
-    const within = await project.admitWithin(userKey, clock.now(), filter ?? parseFilter({ superseded_by: null }));
+    const within = await project.admitWithin(userKey, clock.now(), filter);
     const embedder = await embedderOf({ embedders }, project);
     const vectors = await this.#vectorsOf(embedder);
     const found: { readonly chunkKey: ChunkKey; readonly memoryKey: MemoryKey }[] = [];
@@ -247,10 +248,6 @@ function isOwn({ state, source, type }: Memory): boolean {
   return isConversation(type) || state.chunkCount <= NOTE_PASSAGES_MAX;
 }
 
-function momentOf({ occurredAt, createdAt }: Memory): number {
-  return occurredAt ?? createdAt;
-}
-
 /** The ranges of a content that chunks have. @param chunks in ascending order of their beginnings */
 function rangesOf(content: string, chunks: readonly StoredChunk[]): readonly string[] {
   let at = 0;
@@ -292,7 +289,7 @@ function* sentencesOf({ memory, passage, content }: Read, userNames: ReadonlySet
     const range = { text, start: first, end: first + codePointsOf(text) };
     const entry: ProfileEntry = { memoryId: memory.id, ...range, occurredAt, occurredAtGiven };
     const isSpoken = turn !== undefined;
-    const sentence = { text, language: language ?? "und", at: momentOf(memory), isSpoken, userNames };
+    const sentence = { text, language: language ?? "und", at: happenedAt(memory), isSpoken, userNames };
     yield { sentence, entry };
   }
 }

@@ -3,6 +3,7 @@
 // candidates of a search; about 1 ms for ten.
 
 import { fold } from "../../kit/fold.ts";
+import { logisticProbability } from "../../kit/logistic.ts";
 import { dayStart } from "./calendar.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf } from "./lexicon.ts";
 import type { AskedTense } from "./tense.ts";
@@ -178,8 +179,7 @@ function probabilityOf(
   const inLower = [...asked.words].filter((word) => lowerWords.has(word) && !upperWords.has(word)).length;
   const perWord = 2 / Math.max(1, asked.words.size);
   const haveWeekdays = older.weekdays.size > 0 && newer.weekdays.size > 0;
-  const features: Record<keyof typeof WEIGHTS, number> = {
-    bias: 1,
+  const features: Record<Exclude<keyof typeof WEIGHTS, "bias">, number> = {
     sharedShare: shared.length / shorter,
     sharedWords: Math.min(3, shared.length),
     rareShared: Math.min(3, rare),
@@ -198,9 +198,7 @@ function probabilityOf(
     asksNow: Number(asked.hasNow),
     unasked: Number(inUpper.length === 0 && inLower === 0),
   };
-  let logit = 0;
-  for (const [name, weight] of Object.entries(WEIGHTS)) logit += weight * features[name as keyof typeof WEIGHTS];
-  return 1 / (1 + Math.exp(-logit));
+  return logisticProbability(WEIGHTS, features);
 }
 
 function contentOf({ text, language }: Statement): StatementContent {

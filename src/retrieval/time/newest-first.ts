@@ -1,6 +1,7 @@
 // Puts the memory first that the query asks for, of two that contradict each other: the newer one for the present,
 // the older one for the past. Runs on the final order, before calibration.
 
+import type { RankedPassage } from "../../domain/ranking.ts";
 import type { Candidate, Hydrated } from "../candidate.ts";
 import { COMPARED_MAX, contradictions, reordered, STATEMENT_UNITS_MAX, type Statement } from "./contradictions.ts";
 import type { QueryTime } from "./resolve-time.ts";
@@ -50,10 +51,15 @@ export function newestFirst(
   return [...reordered(changed, pairs), ...candidates.slice(COMPARED_MAX)];
 }
 
-function statementOf({ finalScore, signals }: Candidate, { memory, passage }: Hydrated): Statement | null {
+/** Whether a passage is a short memory of one chunk, and no turn: only such ones contradict each other. */
+export function isStatement({ memory, text, place }: Pick<RankedPassage, "memory" | "text" | "place">): boolean {
   const isWhole = memory.state.status === "completed" && memory.state.chunkCount === 1;
+  return isWhole && place.turn === undefined && text.length <= STATEMENT_UNITS_MAX;
+}
+
+function statementOf({ finalScore, signals }: Candidate, { memory, passage }: Hydrated): Statement | null {
   const { text, place } = passage;
-  if (!isWhole || place.turn !== undefined || text.length > STATEMENT_UNITS_MAX) return null;
+  if (!isStatement({ memory, text, place })) return null;
   // Without the neighbour boost, which brings similar memories closer together: distances between scores are part of
   // how contradictions are recognised.
   const score = finalScore - (signals.neighbours?.score ?? 0);

@@ -5,6 +5,7 @@ import type { Actor, RelationEntry } from "../../domain/history.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../domain/page.ts";
 import { isoTime } from "../../kit/clock.ts";
+import { fittingTogether } from "../../kit/fitting.ts";
 import type {
   EarlierText,
   HistoryListing,
@@ -145,7 +146,8 @@ export class StoredHistory implements HistoryStore {
       ...{ project: projectId, key, now: this.#now, horizon: await this.horizon(projectId), rows: limit + 1 },
       before: cursor === undefined ? null : decodeCursor(cursor, binding),
     });
-    const shown = withinBytes(rows.slice(0, limit), contentBytesMax);
+    const bytesOf = ({ content_bytes }: EntryRow) => Number(content_bytes ?? 0n);
+    const shown = fittingTogether(rows.slice(0, limit), contentBytesMax, bytesOf);
     const keys = shown.flatMap(({ earlier_text_key }) => earlier_text_key ?? []);
     const found = await this.session.all<{ earlier_text_key: bigint; content: string | null }>(CONTENTS, { keys });
     const contents = new Map(found.map(({ earlier_text_key, content }) => [earlier_text_key, content]));
@@ -225,16 +227,6 @@ export class StoredHistory implements HistoryStore {
   get #now(): number {
     return this.context.clock.now();
   }
-}
-
-/** Cuts a page so that its texts do not exceed `bytes` together. At least one entry stays. */
-function withinBytes(rows: readonly EntryRow[], bytes: number): readonly EntryRow[] {
-  let sum = 0;
-  const end = rows.findIndex(({ content_bytes }, position) => {
-    sum += Number(content_bytes ?? 0n);
-    return position > 0 && sum > bytes;
-  });
-  return end === -1 ? rows : rows.slice(0, end);
 }
 
 function entryOf(row: EntryRow, content: string | null): StoredHistoryEntry {

@@ -2,6 +2,7 @@
 
 import type { Memory } from "../../domain/memory.ts";
 import { type CursorBinding, encodeCursor, type Page } from "../../domain/page.ts";
+import { fittingTogether } from "../../kit/fitting.ts";
 import type { MemoryListing } from "../../ports/memory-store.ts";
 import { type MemoryRow, toMemory } from "./memory.ts";
 
@@ -11,17 +12,11 @@ export function memoryPage(
   { limit, contentBytesMax = Number.POSITIVE_INFINITY }: Pick<MemoryListing, "limit" | "contentBytesMax">,
   binding: CursorBinding,
 ): Page<Memory> {
-  const items = withinBytes(rows.slice(0, limit).map(toMemory), contentBytesMax);
+  const items = fittingTogether(
+    rows.slice(0, limit).map(toMemory),
+    contentBytesMax,
+    ({ contentBytes }) => contentBytes,
+  );
   const last = items.at(-1);
   return { items, cursor: rows.length > items.length && last !== undefined ? encodeCursor(last.key, binding) : null };
-}
-
-// Cuts a page so that the contents of its memories do not exceed `bytes` together. At least one memory stays.
-function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
-  let sum = 0;
-  const end = memories.findIndex((memory, position) => {
-    sum += memory.contentBytes;
-    return position > 0 && sum > bytes;
-  });
-  return end === -1 ? memories : memories.slice(0, end);
 }
