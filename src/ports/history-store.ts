@@ -57,8 +57,8 @@ export interface HistoryStore {
   /** Start of the time of which all states are known, Unix milliseconds; the current time if nothing is kept. */
   horizon(projectId: ProjectId): Promise<number>;
   /**
-   * The texts at `at` of those memories that have another one now, by key; null if the memory had none then, or it is
-   * not kept. Memories that are not in the map have had their text since then.
+   * For each memory whose text has changed since `at`: the text that it had then; null if it had none, or that text is
+   * not kept. Memories that are not in the map had today's text.
    */
   textsAt(
     projectId: ProjectId,
@@ -66,8 +66,7 @@ export interface HistoryStore {
     at: number,
   ): Promise<ReadonlyMap<MemoryKey, TextThen | null>>;
   /**
-   * The texts at `at` of memories of a project that have another one now and had that one stored since, those that were
-   * replaced last first.
+   * The texts that memories of a project had at `at` and that were replaced since, the last replaced first.
    */
   earlierTexts(projectId: ProjectId, at: number, limit: number): Promise<readonly EarlierText[]>;
   /**

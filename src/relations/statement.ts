@@ -158,8 +158,8 @@ const COUNTER = /^(時|时|点|分|日|号|號|月|年|歳|岁|人|円|元|回|�
 const KOREAN_PARTICLE = /(?<=^\p{Script=Hangul}{2,})(?:은|는|이|가|을|를|의|에|로|으로|에서)$/u;
 
 /**
- * A word without a possessive ending, an article before an apostrophe, a Korean particle, and what is written behind a
- * counter.
+ * A word without its possessive ending, an article before an apostrophe, or a Korean particle. Of a counter behind a
+ * number, only the counter: 時 of 時に.
  */
 function bare(word: string, followsNumber = false): string {
   if (followsNumber && COUNTER.test(word)) return word.replace(COUNTER, "$1");

@@ -24,8 +24,8 @@ export async function readRows(
 }
 
 /**
- * Reads rows like `readRows`. With `knownAt`, also those of memories that had another text then; all with what
- * superseded them then.
+ * Reads rows as `readRows` does. With `knownAt`, it also returns memories that had another text then, and
+ * `supersededBy` is as it was then.
  */
 export async function readRowsOf(
   parts: Pick<RetrievalDependencies, "memories" | "relations">,

@@ -36,7 +36,9 @@ export const ProfilePerson = Type.Object({ name: Text(), ...entry }, { $id: "Pro
 /** The fields of a profile besides its user. */
 export const profileFields = {
   generated_at: Time,
-  facts: Type.Array(ProfileEntry, { description: "What holds now; newest first, as in the other lists" }),
+  facts: Type.Array(ProfileEntry, {
+    description: "facts that hold now, newest first; the other lists are newest first, too",
+  }),
   preferences: Type.Array(ProfileEntry, { description: "What the user likes, and instructions that hold for long" }),
   people: Type.Array(ProfilePerson, { description: "What is said of persons" }),
   events: Type.Array(ProfileEntry, { description: "What happened, or will happen, at a named time" }),

@@ -1,5 +1,5 @@
-// Keeps texts and relations before they are replaced or removed, in the transaction that does so. Nothing is kept if
-// the project keeps nothing (`retention_days` 0).
+// Keeps texts and relations before they are replaced or removed, in the transaction that does so. Nothing is kept
+// if the `retention_days` of the project are 0.
 
 import { EARLIER_TEXTS_MAX } from "../../domain/history.ts";
 import type { Dialect } from "../dialect.ts";

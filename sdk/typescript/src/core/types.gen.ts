@@ -791,7 +791,7 @@ export type Profile = {
      */
     generated_at: string;
     /**
-     * What holds now; newest first, as in the other lists
+     * facts that hold now, newest first; the other lists are newest first, too
      */
     facts: Array<ProfileEntry>;
     /**

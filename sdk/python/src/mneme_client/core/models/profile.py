@@ -21,7 +21,7 @@ class Profile:
     Attributes:
         user_id (str):
         generated_at (datetime.datetime): ISO 8601, UTC
-        facts (list[ProfileEntry]): What holds now; newest first, as in the other lists
+        facts (list[ProfileEntry]): facts that hold now, newest first; the other lists are newest first, too
         preferences (list[ProfileEntry]): What the user likes, and instructions that hold for long
         people (list[ProfilePerson]): What is said of persons
         events (list[ProfileEntry]): What happened, or will happen, at a named time
