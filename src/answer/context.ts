@@ -151,11 +151,12 @@ function minuteOf(ms: number, timeZone: string): string {
 // Attributes of a source element. For a turn, these are its day, and its speaker if the passage does not begin with the
 // speaker.
 function placeOf({ place }: RankedPassage): Readonly<Record<string, string | number | null>> {
-  const { page, slide, sheet, headings, turn } = place;
+  const { page, slide, sheet, cells, headings, turn } = place;
   return {
     page: page ?? null,
     slide: slide ?? null,
     sheet: sheet ?? null,
+    cells: cells ?? null,
     section: headings.join(" / "),
     speaker: turn?.labelUnits === 0 ? turn.speaker : null,
     date: turn?.date ?? null,

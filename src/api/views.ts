@@ -161,6 +161,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       ...(place.page === undefined ? {} : { page: place.page }),
       ...(place.slide === undefined ? {} : { slide: place.slide }),
       ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
+      ...(place.cells === undefined ? {} : { cells: place.cells }),
       ...(place.turn === undefined ? {} : { speaker: place.turn.speaker, date: place.turn.date }),
       ...(isOneOfSeveral(memory) && result.supersededBy !== null && { superseded_by: result.supersededBy }),
       ...(result.standing === null ? {} : { standing: result.standing }),

@@ -16,12 +16,17 @@ export interface ReadDocument {
   readonly marks: readonly PlaceMark[];
 }
 
-/** Marks where a page, slide or sheet begins in the text: at `at`, in UTF-16 code units. */
+/**
+ * Marks where a page, slide or sheet begins in the text: at `at`, in UTF-16 code units. A mark that has only `cells`
+ * belongs to the sheet of the mark before it.
+ */
 export interface PlaceMark {
   readonly at: number;
   readonly page?: number;
   readonly slide?: number;
   readonly sheet?: string;
+  /** Range of cells, such as `B2:D14`. */
+  readonly cells?: string;
 }
 
 /** Message for a file that is protected by a password. */

@@ -42,13 +42,18 @@ export class TextWriter implements BlockSink {
     this.#series = null;
   }
 
-  /** @throws ReadFailure if the text exceeds the budget */
-  write({ text, series }: Block): void {
+  /**
+   * @param cells range of the cells of the sheet that the block consists of, such as `B2:D2`
+   * @throws ReadFailure if the text exceeds the budget
+   */
+  write({ text, series }: Block, cells?: string): void {
     // checked before the parts are joined
     this.budget.addText(text.length);
     const isFirst = this.#units === 0;
     this.#append(isFirst ? "" : series !== null && series === this.#series ? "\n" : "\n\n");
-    if (this.#place !== null) this.#marks.push({ at: this.#units, ...this.#place });
+    if (this.#place !== null || cells !== undefined) {
+      this.#marks.push({ at: this.#units, ...this.#place, ...(cells !== undefined && { cells }) });
+    }
     this.#place = null;
     this.#append(text);
     this.#series = series;

@@ -9,6 +9,8 @@ export interface DocumentPlace {
   readonly slide?: number;
   /** Name of the sheet of a spreadsheet. */
   readonly sheet?: string;
+  /** Range of cells of the sheet, such as `B2:D14`. */
+  readonly cells?: string;
 }
 
 /** A chunk of a memory without its texts, which `ChunkTexts` builds. */

@@ -38,6 +38,7 @@ export const PassageResult = Type.Object({
         page: Type.Optional(Type.Integer()),
         slide: Type.Optional(Type.Integer()),
         sheet: Type.Optional(Text()),
+        cells: Type.Optional(Text()),
         headings: Type.Optional(Type.Array(Text())),
         speaker: Type.Optional(Text()),
         date: Type.Optional(Text()),
@@ -50,7 +51,7 @@ export const PassageResult = Type.Object({
 export type PassageResult = Static<typeof PassageResult>;
 
 const MEMORY_FIELDS = ["status", ...Object.keys(presentAttributes)];
-const PLACE_FIELDS = ["page", "slide", "sheet", "headings", "speaker", "date"] as const;
+const PLACE_FIELDS = ["page", "slide", "sheet", "cells", "headings", "speaker", "date"] as const;
 
 /** A memory of the API as tools show it. */
 export function memoryResult(memory: JsonRecord): MemoryResult {

@@ -189,6 +189,7 @@ describe("hostile texts", () => {
           ...planted.place,
           headings: [text, "x"],
           sheet: text,
+          cells: text,
           turn: { session: 0, speaker: text, date: text, labelUnits: 0 },
         },
       };

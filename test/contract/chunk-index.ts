@@ -774,7 +774,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
           { headings: [] },
           { headings: ['Größe, "quoted"', "1.2"] },
           { headings: [], page: 3 },
-          { headings: ["Sheet"], sheet: "Q1, sums" },
+          { headings: ["Sheet"], sheet: "Q1, sums", cells: "B2:AB14" },
           { headings: [], slide: 2, turn: { session: 1, speaker: "Ada", date: null, labelUnits: 5 } },
         ];
         const texts = places.map((_, at) => `passage ${at}: "text" \n😀`);

@@ -8,11 +8,11 @@ import type { ChunkPlace } from "../../domain/chunk.ts";
  * or a place in the document, `,` and JSON follow: the list of headings, or an object with headings and place.
  */
 export function packPlace(
-  { ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace,
+  { ordinal, start, end, headings, page, slide, sheet, cells, turn }: ChunkPlace,
   passage: string,
 ): string {
   const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
-  const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;
+  const more = isOfDocument ? { headings, page, slide, sheet, cells, turn } : headings;
   const packed = isOfDocument || headings.length > 0 ? `,${JSON.stringify(more)}` : "";
   const place = `${ordinal},${start},${end}${packed}`;
   return `${checksumOf(passage, place)}:${place}`;

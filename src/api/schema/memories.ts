@@ -240,7 +240,8 @@ const ResultChunk = Type.Object(
     headings: Type.Optional(Texts),
     page: Type.Optional(Type.Integer({ description: "page of a PDF, from 1" })),
     slide: Type.Optional(Type.Integer({ description: "slide of a presentation, from 1" })),
-    sheet: Type.Optional(Text()),
+    sheet: Type.Optional(Text({ description: "sheet of a spreadsheet" })),
+    cells: Type.Optional(Text({ description: "range of cells of the sheet, such as `B2:D14`" })),
     speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
     date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
     superseded_by: Type.Optional(

@@ -1,8 +1,9 @@
 // Reads comments on cells: notes (ECMA-376-1, 18.7) and the newer comment threads ([MS-XLSX] 2.1.48).
 
+import { cellOfName } from "../../domain/cell-range.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
-import { cellAt, sheetText } from "./xlsx-sheet.ts";
+import { sheetText } from "./xlsx-sheet.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /**
@@ -85,7 +86,7 @@ class NoteReader implements XmlHandler {
   }
 
   #begin(cell: string | undefined, author: string): void {
-    const at = cellAt(cell ?? "");
+    const at = cellOfName(cell ?? "");
     this.#place = at === null ? null : `${at.row} ${at.column}`;
     this.#author = author;
     this.#text = "";

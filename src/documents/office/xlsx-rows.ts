@@ -1,6 +1,7 @@
 // Writes the rows of a sheet as lines: finds header rows, and repeats the text of merged cells. xlsx-sheet.ts reads the
 // cells.
 
+import { type CellRange, nameOfRange } from "../../domain/cell-range.ts";
 import type { Budget } from "../budget.ts";
 import {
   type Cell,
@@ -14,7 +15,7 @@ import {
   rowLine,
   type TableRow,
 } from "./table.ts";
-import type { CellRange, SheetRow } from "./xlsx-sheet.ts";
+import type { SheetRow } from "./xlsx-sheet.ts";
 
 /** The content of a sheet. */
 export interface SheetContent {
@@ -56,6 +57,8 @@ export function* linesOfSheet(sheet: SheetContent, budget: Budget): Generator<Sh
 /** A line of a sheet. */
 export interface SheetLine {
   readonly text: string;
+  /** The range of its cells, such as `B2:D2`. */
+  readonly cells: string;
   /** The same object for all rows of a group: rows without an empty row between them. */
   readonly group: object;
 }
@@ -115,8 +118,11 @@ class GroupWriter {
     return this.#line(line, isNewHeader ? NO_NAMES : this.#names);
   }
 
-  #line({ cells, notes }: Line, names: ColumnNames): SheetLine {
-    return { text: [rowLine(cells, names), ...notes].join(" "), group: this.#group };
+  #line({ row, cells, notes }: Line, names: ColumnNames): SheetLine {
+    const left = cells[0]?.column ?? 0;
+    const right = cells.reduce((most, { column, span }) => Math.max(most, column + span - 1), left);
+    const range = nameOfRange({ top: row, left, bottom: row, right });
+    return { text: [rowLine(cells, names), ...notes].join(" "), cells: range, group: this.#group };
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads the cells of a sheet (ECMA-376-1, 18.3.1) as texts, row by row. Empty cells take no memory. xlsx-rows.ts
 // interprets the rows.
 
+import { type CellRange, columnOfName, rangeOfName } from "../../domain/cell-range.ts";
 import { type Budget, refuse } from "../budget.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { CellStyle } from "./xlsx-styles.ts";
@@ -17,50 +18,12 @@ export interface SheetRow {
   isBold: boolean;
 }
 
-/** A rectangle of cells, including its bounds. Rows are counted from 1, columns from 0. */
-export interface CellRange {
-  readonly top: number;
-  readonly left: number;
-  readonly bottom: number;
-  readonly right: number;
-}
-
 /** Contents of other parts of the workbook to which cells refer. */
 export interface SheetContext {
   readonly budget: Budget;
   /** The shared strings; null if the part with them is missing. */
   readonly strings: readonly string[] | null;
   look(style: number): CellStyle;
-}
-
-/** Parses the reference of a cell (`B7`); null if the text is not a cell reference. */
-export function cellAt(name: string): { readonly row: number; readonly column: number } | null {
-  const [, letters = "", row] = /^\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(name.trim()) ?? [];
-  return row === undefined ? null : { row: Number(row), column: columnOf(letters) ?? 0 };
-}
-
-/**
- * The column of a cell reference, from 0; null if it has no letters or more than three. Avoids regular expressions,
- * because it runs for every cell.
- */
-function columnOf(name: string): number | null {
-  let column = 0;
-  let at = 0;
-  for (; at < name.length; at++) {
-    // clears the bit that distinguishes lower case from upper case
-    const letter = (name.charCodeAt(at) & ~0x20) - 0x40;
-    if (letter < 1 || letter > 26) break;
-    column = column * 26 + letter;
-  }
-  return at === 0 || at > 3 ? null : column - 1;
-}
-
-/** Parses the reference of a range (`B7:D9`, `B7`); null if the text is not a range. */
-export function rangeAt(name: string): CellRange | null {
-  const [from = "", to = from] = name.split(":");
-  const [start, end] = [cellAt(from), cellAt(to)];
-  if (start === null || end === null) return null;
-  return { top: start.row, left: start.column, bottom: end.row, right: end.column };
 }
 
 /** Reads the cells of a sheet. */
@@ -92,7 +55,7 @@ export class SheetReader implements XmlHandler {
         this.#row = { row: this.#rowNumber, columns: [], texts: [], isBold: true };
         break;
       case "x:c":
-        this.#column = columnOf(attributes.r ?? "") ?? this.#column + 1;
+        this.#column = columnOfName(attributes.r ?? "") ?? this.#column + 1;
         this.#type = attributes.t ?? "n";
         this.#style = Number.parseInt(attributes.s ?? "0", 10) || 0;
         this.#value = "";
@@ -110,7 +73,7 @@ export class SheetReader implements XmlHandler {
         return "skip";
       case "x:mergeCell":
       case "x:autoFilter": {
-        const range = rangeAt(attributes.ref ?? "");
+        const range = rangeOfName(attributes.ref ?? "");
         if (range !== null) (name === "x:mergeCell" ? this.merged : this.headed).push(range);
         break;
       }

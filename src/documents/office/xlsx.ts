@@ -1,6 +1,7 @@
 // Reads a workbook (XLSX; ECMA-376-1, 18, transitional or strict): its sheets in order, each row as a line with column
 // names. xlsx-sheet.ts reads cells; xlsx-rows.ts writes the lines.
 
+import { type CellRange, rangeOfName } from "../../domain/cell-range.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
@@ -8,7 +9,7 @@ import { onOneLine, TextWriter } from "../text-writer.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
 import { linesOfSheet } from "./xlsx-rows.ts";
-import { type CellRange, rangeAt, type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
+import { type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
 import { readCellStyles } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
@@ -63,7 +64,9 @@ function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext
   writer.mark({ sheet: sheet.name });
   writer.write({ text: `## ${sheet.name}${sheet.isHidden ? " (hidden)" : ""}`, series: null });
   const content = { rows, merged, headed: [...headed, ...tables], notes };
-  for (const { text, group } of linesOfSheet(content, context.budget)) writer.write({ text, series: group });
+  for (const { text, cells, group } of linesOfSheet(content, context.budget)) {
+    writer.write({ text, series: group }, cells);
+  }
   // comments on cells that are empty
   const noted = new Set([...notes.keys()].map((place) => Number.parseInt(place, 10)));
   const filled = new Set(
@@ -79,7 +82,7 @@ function headedRange(document: OfficePackage, part: string): CellRange[] {
   const ranges: CellRange[] = [];
   document.read(part, "x", {
     open: (name, { ref = "", headerRowCount = "1" }) => {
-      const range = rangeAt(ref);
+      const range = rangeOfName(ref);
       if (name === "x:table" && headerRowCount !== "0" && range !== null) ranges.push(range);
       return undefined;
     },

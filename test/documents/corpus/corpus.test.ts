@@ -7,6 +7,7 @@ import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts
 import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
+import { placedChunks } from "../../../src/ingest/places.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { WORD_PORTS } from "../../in-memory/ports.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
@@ -52,7 +53,7 @@ const FAILS: Readonly<Record<string, RegExp>> = {
 /** Files in formats that Mneme does not read. They are refused at once. */
 const REFUSED = ["bomb/tika__quine.gz", "encrypted/tika__testZipEncrypted.zip"];
 
-/** Sentences, each with its page, slide or sheet, as a viewer counts it or the workbook names it. */
+/** Sentences, each with its page, slide or cells, as a viewer counts it or the workbook names it. */
 const PLACES: readonly (readonly [path: string, sentence: string, place: Omit<PlaceMark, "at">])[] = [
   ["normal/docling__multi_page.pdf", "Specialized Word Processing Tools", { page: 3 }],
   ["normal/docling__multi_page.pdf", "What began as a tool to simply replace handwriting", { page: 5 }],
@@ -76,14 +77,14 @@ const PLACES: readonly (readonly [path: string, sentence: string, place: Omit<Pl
   ["normal/docling__powerpoint_sample.pptx", "[notes: Some notes on the second slide.]", { slide: 2 }],
   ["normal/docling__powerpoint_sample.pptx", "Maybe a list?", { slide: 3 }],
   ["normal/unstructured__fake-power-point-many-pages.pptx", "Page 2", { slide: 2 }],
-  ["normal/markitdown__test.xlsx", "Alpha: 49 | Beta: 93", { sheet: "Sheet1" }],
-  ["normal/markitdown__test.xlsx", "ColA: 9 | ColB: 10", { sheet: "09060124-b5e7-4717-9d07-3c046eb" }],
-  ["normal/docling__xlsx_03_chartsheet.xlsx", "Year: 2022", { sheet: "Duck Observations" }],
-  ["malformed/poi__xlsx-corrupted.xlsx", "second | row | data", { sheet: "Sheet2" }],
+  ["normal/markitdown__test.xlsx", "Alpha: 49 | Beta: 93", { sheet: "Sheet1", cells: "A15:D15" }],
+  ["normal/markitdown__test.xlsx", "ColA: 9 | ColB: 10", { sheet: "09060124-b5e7-4717-9d07-3c046eb", cells: "A4:D4" }],
+  ["normal/docling__xlsx_03_chartsheet.xlsx", "Year: 2022", { sheet: "Duck Observations", cells: "A5:D5" }],
+  ["malformed/poi__xlsx-corrupted.xlsx", "second | row | data", { sheet: "Sheet2", cells: "A2:C2" }],
   [
     "normal/unstructured__2023-half-year-analyses-by-segment.xlsx",
     "Trading operating profit as per Note 3.1",
-    { sheet: "Reconciliation 30 06 2023" },
+    { sheet: "Reconciliation 30 06 2023", cells: "A8:C8" },
   ],
 ];
 
@@ -214,8 +215,12 @@ describe.skipIf(!HAS_REAL_DOCUMENTS)(`the place of a text in a real document${SK
         const { pieces, marks } = await documentOf(path);
         const at = pieces.join("").indexOf(sentence);
         expect(at).toBeGreaterThan(-1);
-        const { at: _, ...found } = marks.findLast((mark) => mark.at <= at) ?? { at: 0 };
-        expect(found).toEqual(place);
+        const chunk = { ordinal: 0, start: at, end: at + 1, tokens: 1, headings: [] };
+        const placed = placedChunks(
+          [chunk],
+          marks.map(({ at: start, ...each }) => ({ at: start, place: each })),
+        );
+        expect(placed).toEqual([{ ...chunk, ...place }]);
       },
       EACH_MS,
     );

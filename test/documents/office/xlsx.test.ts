@@ -44,7 +44,9 @@ describe("a workbook", () => {
     expect(outcome).toMatchObject({
       marks: [
         { at: 0, sheet: "B & C" },
+        { at: text.indexOf("two"), cells: "A1" },
         { at: text.indexOf("## A"), sheet: "A" },
+        { at: text.indexOf("one"), cells: "A1" },
       ],
     });
   });

@@ -1077,7 +1077,14 @@ export type ResultChunk = {
      * slide of a presentation, from 1
      */
     slide?: number;
+    /**
+     * sheet of a spreadsheet
+     */
     sheet?: string;
+    /**
+     * range of cells of the sheet, such as `B2:D14`
+     */
+    cells?: string;
     /**
      * speaker of a conversation's turn
      */

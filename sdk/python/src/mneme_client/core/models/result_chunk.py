@@ -23,7 +23,8 @@ class ResultChunk:
         headings (list[str] | Unset):
         page (int | Unset): page of a PDF, from 1
         slide (int | Unset): slide of a presentation, from 1
-        sheet (str | Unset):
+        sheet (str | Unset): sheet of a spreadsheet
+        cells (str | Unset): range of cells of the sheet, such as `B2:D14`
         speaker (None | str | Unset): speaker of a conversation's turn
         date (None | str | Unset): date of a conversation's turn
         superseded_by (str | Unset): mem_… of the memory that supersedes the passage, if its memory has several
@@ -38,6 +39,7 @@ class ResultChunk:
     page: int | Unset = UNSET
     slide: int | Unset = UNSET
     sheet: str | Unset = UNSET
+    cells: str | Unset = UNSET
     speaker: None | str | Unset = UNSET
     date: None | str | Unset = UNSET
     superseded_by: str | Unset = UNSET
@@ -60,6 +62,8 @@ class ResultChunk:
         slide = self.slide
 
         sheet = self.sheet
+
+        cells = self.cells
 
         speaker: None | str | Unset
         if isinstance(self.speaker, Unset):
@@ -96,6 +100,8 @@ class ResultChunk:
             field_dict["slide"] = slide
         if sheet is not UNSET:
             field_dict["sheet"] = sheet
+        if cells is not UNSET:
+            field_dict["cells"] = cells
         if speaker is not UNSET:
             field_dict["speaker"] = speaker
         if date is not UNSET:
@@ -123,6 +129,8 @@ class ResultChunk:
         slide = d.pop("slide", UNSET)
 
         sheet = d.pop("sheet", UNSET)
+
+        cells = d.pop("cells", UNSET)
 
         def _parse_speaker(data: object) -> None | str | Unset:
             if data is None:
@@ -159,6 +167,7 @@ class ResultChunk:
             page=page,
             slide=slide,
             sheet=sheet,
+            cells=cells,
             speaker=speaker,
             date=date,
             superseded_by=superseded_by,
