@@ -89,6 +89,8 @@ interface Entry {
   readonly cost: number;
   /** Size of the request, in bytes; 0 if it did not have to wait. */
   bytes: number;
+  /** Time in milliseconds at which its patience ends; 0 if it did not have to wait. */
+  patientUntil: number;
   /** Settles when the work may begin or is refused. */
   readonly turn: PromiseWithResolvers<void>;
 }
@@ -103,7 +105,9 @@ export class FairQueue implements SearchQueue {
   #waitingBytes = 0;
   /** For how long the work has waited that began last, in milliseconds. */
   #lastWaitMs = 0;
-  #isClosed = false;
+  readonly #closing = new AbortController();
+  /** Whether `#refuseLate` runs. */
+  #isTiming = false;
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
@@ -117,9 +121,9 @@ export class FairQueue implements SearchQueue {
   async run<Result>(work: QueuedWork, begin: (waitedMs: number) => Promise<Result>): Promise<Result> {
     const { projectId, task, tokens = 0, signal } = work;
     signal.throwIfAborted();
-    if (this.#isClosed) throw stopping();
+    if (this.#closing.signal.aborted) throw stopping();
     const cost = task === "embeddings" ? tokens : UNITS[task];
-    const entry = { projectId, task, cost, bytes: 0, turn: Promise.withResolvers<void>() };
+    const entry = { projectId, task, cost, bytes: 0, patientUntil: 0, turn: Promise.withResolvers<void>() };
     const turns = this.#turnsOf(entry);
     const waitedMs = turns.tryBegin(entry) ? 0 : await this.#wait(entry, work);
     try {
@@ -132,7 +136,7 @@ export class FairQueue implements SearchQueue {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     for (const entry of this.#waiting) this.#leave(entry, stopping());
   }
 
@@ -141,6 +145,7 @@ export class FairQueue implements SearchQueue {
     const { clock, patienceMs, onWaited } = this.#options;
     const since = clock.now();
     entry.bytes = bytes();
+    entry.patientUntil = since + patienceMs;
     this.#makeRoomFor(entry);
     this.#waiting.add(entry);
     this.#waitingBytes += entry.bytes;
@@ -148,19 +153,32 @@ export class FairQueue implements SearchQueue {
     this.#turnsOf(entry).add(entry, entry.task === "sentences");
     const abort = () => this.#leave(entry, signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    const hasEnded = new AbortController();
-    void clock.sleep(patienceMs, hasEnded.signal).then(() => {
-      if (this.#waiting.has(entry)) this.#leave(entry, this.#refusal(entry));
-    });
+    if (!this.#isTiming) void this.#refuseLate();
     try {
       await entry.turn.promise;
     } finally {
       signal.removeEventListener("abort", abort);
-      hasEnded.abort();
     }
     this.#lastWaitMs = clock.now() - since;
     onWaited?.(entry.task, this.#lastWaitMs);
     return this.#lastWaitMs;
+  }
+
+  /**
+   * Refuses what has waited for too long, as long as something waits. One timer serves all, because they are in the
+   * order of their arrival.
+   */
+  async #refuseLate(): Promise<void> {
+    const { clock } = this.#options;
+    this.#isTiming = true;
+    for (;;) {
+      const oldest = this.#waiting.values().next().value;
+      if (oldest === undefined) break;
+      const leftMs = oldest.patientUntil - clock.now();
+      if (leftMs > 0) await clock.sleep(leftMs, this.#closing.signal);
+      else this.#leave(oldest, this.#refusal(oldest));
+    }
+    this.#isTiming = false;
   }
 
   /**
