@@ -190,7 +190,9 @@ export function askedAt(
 }
 
 /** @throws Fault `invalid_request` if `knownAt` is no time */
-export function knownAtOf({ knownAt }: { readonly knownAt?: string | null }): { readonly knownAt?: number } {
+export function knownAtOf({ knownAt }: { readonly knownAt?: string | null | undefined }): {
+  readonly knownAt?: number;
+} {
   return knownAt == null ? {} : { knownAt: checkTime(knownAt, "knownAt") };
 }
 

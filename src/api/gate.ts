@@ -19,7 +19,7 @@ const RECENT_MAX = 1_000;
 
 /** What the gate calls. */
 export interface GateDependencies {
-  readonly authenticate: (secret: string) => Eventually<Principal | null>;
+  readonly authenticate: (secret: string, userAgent: string | null) => Eventually<Principal | null>;
   readonly newRequestId: () => string;
   readonly clock: Clock;
   /** Counts requests by key and route. */
@@ -127,7 +127,7 @@ export class Gate {
 
   #authenticate(admission: Admission, request: Request, secret: string | undefined): Eventually<void> {
     return this.#withWindow(admission, AUTH_FAILURES_PER_MINUTE, () => {
-      const found = secret === undefined ? null : this.#uses.authenticate(secret);
+      const found = secret === undefined ? null : this.#uses.authenticate(secret, request.headers.get("user-agent"));
       return andThen(found, (principal) => {
         admission.principal = principal;
         if (secret !== undefined && found instanceof Promise) this.#remember(secret, principal);
@@ -174,7 +174,7 @@ export class Gate {
    */
   async confirm(request: Request, admission: Pick<Admission, "path">): Promise<Principal> {
     const secret = secretOf(request, admission);
-    const principal = secret === undefined ? null : await this.#uses.authenticate(secret);
+    const principal = secret === undefined ? null : await this.#uses.authenticate(secret, null);
     if (principal === null) throw new Fault("invalid_api_key", "This API key was revoked during the request.");
     return principal;
   }

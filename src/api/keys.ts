@@ -141,6 +141,7 @@ export function keyView(key: ApiKey): View<typeof schema.Key> {
     userId: key.userId,
     expires_at: isoTimeOrNull(key.expiresAt),
     last_used_at: isoTimeOrNull(key.lastUsedAt),
+    last_client: key.lastClient,
     created_at: isoTime(key.createdAt),
     redacted: key.redacted,
   };

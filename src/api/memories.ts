@@ -11,15 +11,17 @@ import type { Accepted } from "../ports/memory-store.ts";
 import type { HistoryService } from "../services/history.ts";
 import type { Incoming, Intake } from "../services/intake.ts";
 import { isToProcess, type MemoryService } from "../services/memories.ts";
+import type { MemoryCounts } from "../services/memory-counts.ts";
 import type { RelationService } from "../services/relations.ts";
 import { check } from "./check.ts";
-import { changeOf, checkTime, draftOf } from "./drafts.ts";
+import { changeOf, checkTime, draftOf, knownAtOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
 import { pathId } from "./ids.ts";
 import { MemoryJsonCache } from "./memory-json.ts";
 import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
+import { filterOfText } from "./search.ts";
 import { listView, memoryView } from "./views.ts";
 
 /** What the operations on memories need. */
@@ -27,6 +29,7 @@ export interface MemoryDependencies {
   readonly memories: MemoryService;
   readonly relations: RelationService;
   readonly history: HistoryService;
+  readonly counts: MemoryCounts;
   readonly intake: Intake;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
@@ -34,7 +37,7 @@ export interface MemoryDependencies {
 
 /** The operations on /v1/memories, except search, query, graph and upload. */
 export function memoryOperations(uses: MemoryDependencies): readonly Operation[] {
-  const { memories, relations, history, intake, progressOf, clock } = uses;
+  const { memories, relations, history, counts, intake, progressOf, clock } = uses;
   const json = new MemoryJsonCache(progressOf);
   const view = (memory: Memory, content: schema.CreateMemory["content"]) => ({
     ...memoryView({ memory, content: "" }, progressOf),
@@ -116,7 +119,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
     reading({
       name: "listMemories",
       group: "Memories",
-      summary: "List memories, newest first.",
+      summary: "List memories, newest first or oldest first.",
       method: "GET",
       path: "/v1/memories",
       scope: "memories:read",
@@ -130,6 +133,22 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
             ? await memories.list(principal, listing)
             : await history.list(principal, { ...listing, knownAt: checkTime(then, "knownAt") });
         return { status: 200, body: listView(page, (item) => memoryView(item, progressOf)) };
+      },
+    }),
+
+    reading({
+      name: "countMemories",
+      group: "Memories",
+      summary: "Count memories: those that listMemories would list on all its pages, limited by `filters`.",
+      method: "GET",
+      path: "/v1/memories/count",
+      scope: "memories:read",
+      query: schema.CountMemories,
+      answers: { 200: schema.MemoryCount },
+      faults: ["invalid_filter"],
+      read: async ({ principal, query: { filters, knownAt, ...query }, signal }) => {
+        const conditions = { ...query, ...knownAtOf({ knownAt }), filter: filterOfText(filters) };
+        return { status: 200, body: { count: await counts.count(principal, conditions, signal) } };
       },
     }),
 
@@ -214,6 +233,22 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       answer: (shown) => ({ status: 202, body: shown, remembered: { ...shown, content: "" } }),
       replay: ({ status, body }, { principal, params }) =>
         withStoredContent(memories, principal, params.id, status, body),
+    }),
+
+    changing({
+      name: "retryMemories",
+      group: "Memories",
+      summary: `Process failed memories again, at most ${LIMITS.retriedMemories} per request, those first that were stored first.`,
+      method: "POST",
+      path: "/v1/memories/retry",
+      scope: "memories:write",
+      query: NoQuery,
+      body: schema.RetryMemories,
+      isBodyOptional: true,
+      answers: { 202: schema.RetriedMemories },
+      isIdempotent: true,
+      change: (tx, { principal, body }) => memories.retryFailed(tx, principal, body.userId ?? undefined),
+      answer: (retried) => ({ status: 202, body: { retried } }),
     }),
 
     changing({

@@ -78,8 +78,7 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       faults: ["invalid_filter", "model_unavailable"],
       read: async (call) => {
         const { filters, ...rest } = call.query;
-        const filter = filters === undefined ? null : filterOf(parseFilterText(filters));
-        return searchFor(call.principal, rest, filter, call);
+        return searchFor(call.principal, rest, filterOfText(filters), call);
       },
     }),
 
@@ -147,6 +146,11 @@ async function* answerEvents(events: AsyncIterable<AnswerEvent>, answer: AnswerS
 /** Parses `filters`; null if absent. @throws Fault `invalid_filter` */
 export function filterOf(filters: unknown): Filter | null {
   return filters === undefined ? null : parseFilter(filters);
+}
+
+/** Parses `filters` that are a query parameter; null if absent. @throws Fault `invalid_filter` */
+export function filterOfText(text: string | undefined): Filter | null {
+  return text === undefined ? null : filterOf(parseFilterText(text));
 }
 
 function parseFilterText(text: string): unknown {

@@ -77,7 +77,7 @@ export function createHandle(
     metrics: new RequestMetrics(metrics),
     explainFailure: storage.explainFailure,
     disk: storage.disk,
-    authenticate: (secret) => local.authenticate(secret) ?? stores.accounts.authenticate(secret),
+    authenticate: (secret, userAgent) => local.authenticate(secret) ?? stores.accounts.authenticate(secret, userAgent),
     newRequestId: () => Bun.randomUUIDv7(),
     clock,
     log,

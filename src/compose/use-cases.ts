@@ -23,6 +23,7 @@ import { HistoryService } from "../services/history.ts";
 import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
+import { MemoryCounts } from "../services/memory-counts.ts";
 import { ProfileService } from "../services/profile.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
@@ -129,6 +130,7 @@ export function createOperations(
     memories: memoryService,
     relations: new RelationService(relations),
     history: new HistoryService({ history, relations, rows: memories, memories: memoryService, index, clock }),
+    counts: new MemoryCounts({ memories, history, clock }),
     intake: new Intake({ memories, files, log }),
     deletions: uses.deletions,
     urlFiles: createUrlFiles({

@@ -13,9 +13,21 @@ export interface ApiKey {
   readonly userId: string | null;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
+  /** First product of the last `User-Agent` that was sent with the key, such as `curl/8.9.1`; null if there is none. */
+  readonly lastClient: string | null;
   readonly createdAt: number;
   /** The secret's first and last characters, such as `ctx_ab…wxyz`. */
   readonly redacted: string;
+}
+
+/** Maximum length of `lastClient`. */
+const CLIENT_CHARACTERS = 64;
+// a product (RFC 9110, 10.1.5): a token, with a version if there is a slash
+const PRODUCT = /^[ \t]*([\w!#$%&'*+.^`|~-]+(?:\/[\w!#$%&'*+.^`|~-]+)?)/;
+
+/** The first product of a `User-Agent` with its version; null if it does not begin with one. */
+export function clientOf(userAgent: string): string | null {
+  return PRODUCT.exec(userAgent)?.[1]?.slice(0, CLIENT_CHARACTERS) ?? null;
 }
 
 /** Input for a new key. */

@@ -39,6 +39,8 @@ export const LIMITS = {
   memoriesPerBatch: 100,
   /** Maximum number of deletions by conditions of a project that are in progress. */
   deletionsInProgress: 10,
+  /** Maximum number of failed memories that one request processes again. */
+  retriedMemories: 1_000,
   pageItemsDefault: 20,
   pageItems: 100,
   /**

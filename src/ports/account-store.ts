@@ -1,10 +1,10 @@
 // Projects, API keys and usage of plans. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
-// to (transactions.ts). Only the SHA-256 of a key's secret is stored, and it is compared in constant time. The time of
-// a key's last use is durable after `flush`; until then only this process knows it. Lists are keyset-paged, newest
-// first, and stable under inserts and deletes. A removed project and its keys count as missing, except for the methods
-// that erase it.
+// to (transactions.ts). Only the SHA-256 of a key's secret is stored, and it is compared in constant time. The time and
+// the client of a key's last use are durable after `flush`; until then only this process knows them. Lists are
+// keyset-paged, newest first, and stable under inserts and deletes. A removed project and its keys count as missing,
+// except for the methods that erase it.
 
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
@@ -85,9 +85,12 @@ export interface AccountStore {
   rotateKey(projectId: ProjectId, id: KeyId, graceMs: number): Promise<IssuedKey | null>;
   /** Removes a key, which is refused from then on. Returns false if it does not exist. */
   removeKey(projectId: ProjectId, id: KeyId): Promise<boolean>;
-  /** Returns the project and rights of this secret, or null if it is not valid (any more). */
-  authenticate(secret: string): Eventually<Principal | null>;
-  /** Stores the time of each key's last use. Called every minute and before the store is closed. */
+  /**
+   * Returns the project and rights of this secret, or null if it is not valid (any more).
+   * @param userAgent with which the key is used; null if that is not known
+   */
+  authenticate(secret: string, userAgent?: string | null): Eventually<Principal | null>;
+  /** Stores the time and the client of each key's last use. Called every minute and before the store is closed. */
   flush(): Promise<void>;
 
   /**

@@ -2,8 +2,8 @@
 // expiry in retirement-store.ts. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
-// to (transactions.ts). Lists are keyset-paged, newest first, and stable under inserts and deletes. No method returns
-// deleted or expired memories, unless its description says so.
+// to (transactions.ts). Lists are keyset-paged, newest or oldest first, and stable under inserts and deletes. No method
+// returns deleted or expired memories, unless its description says so.
 
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
@@ -26,8 +26,8 @@ export interface Accepted {
   readonly releasedFile: string | null;
 }
 
-/** Selects memories for a list. A memory is listed if it meets all conditions that are given. */
-export interface MemoryListing extends MemoryScope {
+/** Selects memories. A memory is selected if it meets all conditions that are given. */
+export interface MemoryConditions extends MemoryScope {
   readonly status?: MemoryStatus;
   readonly type?: string;
   /** The memory has this tag. */
@@ -38,6 +38,17 @@ export interface MemoryListing extends MemoryScope {
   readonly superseded?: boolean;
   /** Unix milliseconds: only memories that were accepted by then, and whose text of then is kept; see `superseded`. */
   readonly knownAt?: number;
+}
+
+/** Orders in which memories can be listed: by the time at which they were accepted. */
+export const MEMORY_ORDERS = ["newest", "oldest"] as const;
+/** One of them. */
+export type MemoryOrder = (typeof MEMORY_ORDERS)[number];
+
+/** Selects memories for a list. */
+export interface MemoryListing extends MemoryConditions {
+  /** Default: `newest`. */
+  readonly order?: MemoryOrder;
   readonly limit: number;
   /**
    * Maximum size of all contents of a page together, in UTF-8 bytes. A page has at least one memory, even if that one
@@ -45,6 +56,13 @@ export interface MemoryListing extends MemoryScope {
    */
   readonly contentBytesMax?: number;
   readonly cursor?: string;
+}
+
+/** A part of the memories that are counted. */
+export interface CountedPart {
+  readonly memories: number;
+  /** Key of the oldest memory of the part, where the next one begins; null if no memory follows. */
+  readonly last: MemoryKey | null;
 }
 
 /** Rows of memories. */
@@ -70,6 +88,8 @@ export interface MemoryStore {
    * @throws Fault `invalid_state` for any other status
    */
   retry(projectId: ProjectId, id: MemoryId): Promise<Memory | null>;
+  /** Puts up to `limit` failed memories back to `processing`, the oldest first. Returns their number. */
+  retryFailed(projectId: ProjectId, failed: { readonly userId?: string; readonly limit: number }): Promise<number>;
   /** Returns null if the memory does not exist, is deleted or has expired. */
   get(projectId: ProjectId, id: MemoryId): Eventually<Memory | null>;
   /** Reads memories by key, for search results. Keys without a readable memory are left out. */
@@ -85,6 +105,12 @@ export interface MemoryStore {
   isMadeFrom(projectId: ProjectId, id: MemoryId, upload: ReceivedFile): Promise<boolean>;
   /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>>;
+  /** Counts up to `limit` memories that meet the conditions, from the newest one with a key below `before`. */
+  countFrom(
+    projectId: ProjectId,
+    conditions: MemoryConditions,
+    part: { readonly before: MemoryKey | null; readonly limit: number },
+  ): Promise<CountedPart>;
   /**
    * Deletes a memory softly: no method returns it any more, but its data stays until the retention ends. With `purges`
    * the retention ends at once. Returns the memory as it was before, or null if it does not exist.

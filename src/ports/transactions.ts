@@ -76,6 +76,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "waitingTextFiles",
     "isMadeFrom",
     "list",
+    "countFrom",
     "userKey",
     "visible",
     "unreferencedFiles",

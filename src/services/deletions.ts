@@ -17,6 +17,7 @@ import type { DeletionStore } from "../ports/deletion-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 import { hideAfterCommit } from "./memories.ts";
+import { countMatching } from "./memory-counts.ts";
 
 /** Memories that one step looks at: it takes about 10 ms if it deletes them all. */
 const STEP_MEMORIES = 200;
@@ -74,17 +75,9 @@ export class DeletionService {
    * @throws Fault `invalid_filter`; `insufficient_scope` if a confined viewer names another user
    */
   async count(viewer: Viewer, asked: DeletionConditions, signal: AbortSignal): Promise<number> {
-    const conditions = withinViewer(viewer, asked);
-    const matches = matcherOf(conditions);
-    let [matched, cursor]: [number, string | null] = [0, null];
-    do {
-      const page = await this.#uses.memories.list(viewer.projectId, listingOf(conditions, cursor));
-      matched += page.items.filter(matches).length;
-      cursor = page.cursor;
-      signal.throwIfAborted();
-      await new Promise(setImmediate);
-    } while (cursor !== null);
-    return matched;
+    const { filters, ...conditions } = withinViewer(viewer, asked);
+    const filter = filters === undefined ? null : parseFilter(filters);
+    return countMatching(this.#uses.memories, viewer.projectId, { conditions, filter, signal });
   }
 
   /**

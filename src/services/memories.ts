@@ -47,6 +47,9 @@ const UNREADABLE = {
 /** Maximum length, in UTF-16 code units, of the contents that are stored without a pause for other requests. */
 const PART_CHARACTERS_MAX = 2_000_000;
 
+/** Failed memories that are put back to `processing` without a pause for other requests. */
+const PART_RETRIED = 100;
+
 /** The result of a change. */
 export interface Changed extends Accepted {
   /** Whether the memory is processed again: it has a new content, or is a conversation with another day. */
@@ -208,6 +211,24 @@ export class MemoryService {
     const memory = await transaction.memories.retry(viewer.projectId, id);
     if (memory !== null) transaction.afterCommit(this.#uses.wakeIngest);
     return memory;
+  }
+
+  /**
+   * Processes failed memories again, the oldest first, at most `LIMITS.retriedMemories`. Returns their number.
+   * @throws Fault `insufficient_scope` if a confined viewer names another user
+   */
+  async retryFailed(transaction: Transaction, viewer: Viewer, named: string | undefined): Promise<number> {
+    const userId = userOf(viewer, named);
+    const ofUser = userId === undefined ? {} : { userId };
+    let [retried, rows] = [0, 0];
+    do {
+      const limit = Math.min(PART_RETRIED, LIMITS.retriedMemories - retried);
+      rows = await transaction.memories.retryFailed(viewer.projectId, { ...ofUser, limit });
+      retried += rows;
+      await new Promise(setImmediate); // lets other requests run
+    } while (rows === PART_RETRIED && retried < LIMITS.retriedMemories);
+    if (retried > 0) transaction.afterCommit(this.#uses.wakeIngest);
+    return retried;
   }
 
   /**

@@ -122,8 +122,8 @@ export class StoredAccounts implements AccountStore {
     return this.#keys.remove(projectId, id);
   }
 
-  authenticate(secret: string): Eventually<Principal | null> {
-    return this.access.authenticate(secret);
+  authenticate(secret: string, userAgent: string | null = null): Eventually<Principal | null> {
+    return this.access.authenticate(secret, userAgent);
   }
 
   async flush(): Promise<void> {
@@ -132,7 +132,7 @@ export class StoredAccounts implements AccountStore {
     if (uses.size === 0) return;
     await this.access.storeUses(uses);
     this.session.afterCommit(() => {
-      for (const [key, at] of uses) if (lastUses.get(key) === at) lastUses.delete(key);
+      for (const [key, use] of uses) if (lastUses.get(key) === use) lastUses.delete(key);
     });
   }
 

@@ -1,4 +1,4 @@
-// How requests are authenticated and when keys were used last. SQLite answers at once from a cache, because one process
+// How requests are authenticated and how keys were used last. SQLite answers at once from a cache, because one process
 // uses the file; PostgreSQL reads the key of every request, because any node may have removed it. sqlite/ and postgres/
 // implement it.
 
@@ -9,7 +9,7 @@ import type { KeyLastUses } from "./rows/key.ts";
 /** The statements of AccountStore that differ. */
 export interface KeyAccess {
   /** See AccountStore.authenticate. */
-  authenticate(secret: string): Eventually<Principal | null>;
-  /** Stores when keys were used last. */
+  authenticate(secret: string, userAgent: string | null): Eventually<Principal | null>;
+  /** Stores when and with which client keys were used last. */
   storeUses(uses: KeyLastUses): Promise<void>;
 }

@@ -64,6 +64,7 @@ const MEMORY = [
 ];
 const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
 const SCOPE = ["userId", "agentId", "sessionId"];
+const SELECTED = ["status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt"];
 const SEARCH = [
   "query",
   "filters",
@@ -148,7 +149,11 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /memories", readMemories, [200], false, {
     name: "listMemories",
-    query: [...PAGE, "status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt"],
+    query: [...PAGE, "order", ...SELECTED],
+  }),
+  promised("GET /memories/count", readMemories, [200], false, {
+    name: "countMemories",
+    query: [...SELECTED, "filters"],
   }),
   promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory", query: ["knownAt"] }),
   promised("PUT /memories/{}/relations", writeMemories, [200], false, {
@@ -172,6 +177,7 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /jobs/{}", writeMemories, [200], false, { name: "getJob" }),
   promised("POST /memories/{}/retry", writeMemories, [202], true, { name: "retryMemory" }),
+  promised("POST /memories/retry", writeMemories, [202], true, { name: "retryMemories", body: ["userId"] }),
   promised("POST /memories/upload", writeMemories, [200, 202], true, {
     name: "uploadMemory",
     body: UPLOAD,
@@ -334,7 +340,18 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Profile: [...["userId", "generated_at", "facts", "preferences", "people", "events", "text", "tokens", "omitted"]],
   ProfileEntry: ["text", "memory_id", "start", "end", "occurred_at"],
   ProfilePerson: ["name", "text", "memory_id", "start", "end", "occurred_at"],
-  Key: ["id", "projectId", "name", "scopes", "userId", "expires_at", "last_used_at", "created_at", "redacted"],
+  Key: [
+    "id",
+    "projectId",
+    "name",
+    "scopes",
+    "userId",
+    "expires_at",
+    "last_used_at",
+    "last_client",
+    "created_at",
+    "redacted",
+  ],
   Project: [
     "id",
     "name",

@@ -16,7 +16,18 @@ beforeAll(async () => {
 afterAll(() => mneme.stop());
 
 const FIELDS = [
-  ...["created_at", "expires_at", "id", "last_used_at", "name", "projectId", "redacted", "scopes", "userId"],
+  ...[
+    "created_at",
+    "expires_at",
+    "id",
+    "last_client",
+    "last_used_at",
+    "name",
+    "projectId",
+    "redacted",
+    "scopes",
+    "userId",
+  ],
 ].sort();
 const SECRET = /^ctx_[A-Za-z0-9_-]{43}$/;
 const NOBODY = "key_00000000000000000000000000";
@@ -50,6 +61,7 @@ describe("createKey", () => {
       userId: null,
       expires_at: null,
       last_used_at: null,
+      last_client: null,
     });
     expect(body.id).toMatch(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(body.key).toMatch(SECRET);
@@ -426,6 +438,29 @@ describe("listKeys", () => {
     const used = Date.parse(String((await shown())?.last_used_at));
     expect(used).toBeGreaterThanOrEqual(before);
     expect(used).toBeLessThanOrEqual(clock.now());
+  });
+
+  test("last_client: the first product of the last User-Agent that was sent", async () => {
+    const { id, key } = await made();
+    const shown = async () => (await walk(mneme, "/v1/keys")).find((found) => found.id === id)?.last_client;
+    expect(await shown()).toBeNull();
+    const long = "a".repeat(70);
+    const clients: readonly (readonly [string | null, string | null])[] = [
+      [null, null],
+      ["(no product)", null],
+      ["mneme-python/0.3.0 httpx/0.28", "mneme-python/0.3.0"],
+      [null, "mneme-python/0.3.0"],
+      ["Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", "Mozilla/5.0"],
+      ["curl", "curl"],
+      ["curl/ x", "curl"],
+      ["claude-code/2.1.0;rm -rf", "claude-code/2.1.0"],
+      [`${long}/1`, long.slice(0, 64)],
+    ];
+    for (const [agent, expected] of clients) {
+      const headers = { ...bearer(key), ...(agent !== null && { "user-agent": agent }) };
+      await mneme.call("GET", "/v1/memories", undefined, headers);
+      expect([agent, await shown()]).toEqual([agent, expected]);
+    }
   });
 
   for (const query of ["?limit=0", "?limit=101", "?limit=x"]) {

@@ -64,6 +64,17 @@ describe("200", () => {
     for (const limit of [1, 7, 60, 100]) expect(await walk(`limit=${limit}`)).toEqual(all);
   });
 
+  test("order=oldest shows the same from the other end, with cursors of its own", async () => {
+    for (const limit of [7, 100]) expect(await walk(`order=oldest&limit=${limit}`)).toEqual(ids);
+    expect(await walk("order=newest&limit=100")).toEqual([...ids].reverse());
+    const fourths = ids.filter((_, at) => (at % 60) % 4 === 0);
+    expect(await walk("order=oldest&tag=Fourth&limit=7")).toEqual(fourths);
+    expect(await walk("order=oldest&userId=odd&type=b&limit=9")).toEqual(ids.filter((_, at) => (at % 60) % 6 === 1));
+    const { cursor } = (await list("?order=oldest&limit=2")).body;
+    expectFault(await list(`?cursor=${cursor}`), 400, "invalid_cursor", "cursor");
+    expectFault(await list(`?order=random`), 400, "invalid_request", "order");
+  });
+
   test("a page that ends exactly at the end has no cursor", async () => {
     const page = await list("?limit=90");
     const last = await list(`?limit=90&cursor=${page.body.cursor}`);
@@ -291,6 +302,58 @@ describe("400", () => {
     const authorization = `Bearer ${mneme.addKey(["*"], "prj_another")}`;
     const elsewhere = await mneme.call("GET", `/v1/memories?userId=odd&cursor=${cursor}`, undefined, { authorization });
     expectFault(elsewhere, 400, "invalid_cursor", "cursor");
+  });
+});
+
+describe("GET /v1/memories/count", () => {
+  const count = async (query = "") => (await mneme.call("GET", `/v1/memories/count${query}`)).body;
+  const filtered = (filters: object) => `filters=${encodeURIComponent(JSON.stringify(filters))}`;
+
+  test("counts what the list lists, with each of its conditions", async () => {
+    const queries = [
+      "userId=odd",
+      "type=b&userId=odd",
+      "tag=Fourth",
+      "q=SHELF%2011",
+      "status=failed",
+      "status=completed",
+    ];
+    for (const query of [...queries, "superseded=true", "superseded=false&tag=Fourth", "agentId=x", "sessionId=x"]) {
+      expect([query, await count(`?${query}`)]).toEqual([query, { count: (await walk(`${query}&limit=100`)).length }]);
+    }
+    const all = (await walk("limit=100")).length;
+    expect(await count()).toEqual({ count: all });
+    const then = encodeURIComponent(new Date(clock.now()).toISOString());
+    expect(await count(`?knownAt=${then}`)).toEqual({ count: all });
+  });
+
+  test("filters limit it", async () => {
+    const listed = async (query: string) => ({ count: (await walk(`${query}&limit=100`)).length });
+    expect(await count(`?${filtered({ tags: "Fourth" })}`)).toEqual(await listed("tag=Fourth"));
+    const ofEven = [await listed("userId=even&type=a"), await listed("userId=even&type=b")] as const;
+    const sum = { count: ofEven[0].count + ofEven[1].count };
+    expect(await count(`?userId=even&${filtered({ type: { $in: ["a", "b"] } })}`)).toEqual(sum);
+    expect(await count(`?${filtered({})}`)).toEqual(await listed(""));
+  });
+
+  test("a confined key counts its user's, and what the list refuses is refused", async () => {
+    const { key } = (await mneme.call("POST", "/v1/keys", { name: "odd", scopes: ["*"], userId: "odd" })).body;
+    const confined = (query: string) =>
+      mneme.call("GET", `/v1/memories/count${query}`, undefined, { authorization: `Bearer ${key}` });
+    expect((await confined("")).body).toEqual({ count: (await walk("userId=odd&limit=100")).length });
+    expect((await confined(`?${filtered({ userId: "even" })}`)).body).toEqual({ count: 0 });
+    expectFault(await confined("?userId=even"), 403, "insufficient_scope", "userId");
+    const refused = [
+      ["?limit=5", "invalid_request", "limit"],
+      ["?cursor=x", "invalid_request", "cursor"],
+      ["?status=done", "invalid_request", "status"],
+      ["?filters={", "invalid_filter", "filters"],
+      [`?${filtered({ colour: 1 })}`, "invalid_filter", "filters.colour"],
+      ["?knownAt=2999-01-01", "invalid_request", "knownAt"],
+    ] as const;
+    for (const [query, code, param] of refused) {
+      expectFault(await mneme.call("GET", `/v1/memories/count${query}`), 400, code, param);
+    }
   });
 });
 

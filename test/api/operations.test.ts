@@ -108,7 +108,7 @@ describe("each operation", () => {
       expect([...((schema.required ?? []) as string[])].sort()).toEqual([...promised.required].sort());
       expect(schema.additionalProperties).toBeFalse();
       expect(body?.mediaType).toBe(promised.body.includes("file") ? "multipart/form-data" : "application/json");
-      const isOptional = route === "POST /chats" || route === "POST /keys/{}/rotate";
+      const isOptional = ["POST /chats", "POST /keys/{}/rotate", "POST /memories/retry"].includes(route);
       expect(body?.isRequired).toBe(!isOptional);
     });
 

@@ -86,6 +86,43 @@ test("404: an unknown, a deleted, an expired and another project's memory", asyn
   expectFault(await retry(ours, { authorization }), 404, "memory_not_found", "id");
 });
 
+describe("POST /v1/memories/retry", () => {
+  const retryAll = (body?: object, key?: string) =>
+    mneme.call("POST", "/v1/memories/retry", body, key === undefined ? {} : { authorization: `Bearer ${key}` });
+  const statusOf = async (id: string, headers = {}) =>
+    (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status;
+
+  test("202: all failed memories, or those of a user; a confined key reaches its user's only", async () => {
+    await retryAll();
+    const of = (userId: string) => failed({ content: `Failed, of ${userId}.`, userId });
+    const ids = [await of("grace"), await of("alan"), await failed({ content: "Of nobody." })];
+    const done = (await mneme.store({ content: "Done before." })).body.id;
+    const { key } = (await mneme.call("POST", "/v1/keys", { name: "alan", scopes: ["*"], userId: "alan" })).body;
+    expectFault(await retryAll({ userId: "grace" }, key), 403, "insufficient_scope", "userId");
+    const first = await retryAll(undefined, key);
+    expect([first.status, first.body]).toEqual([202, { retried: 1 }]);
+    expect((await retryAll({ userId: "alan" })).body).toEqual({ retried: 0 });
+    expect((await retryAll({ userId: "nobody" })).body).toEqual({ retried: 0 });
+    expect((await retryAll({ userId: null })).body).toEqual({ retried: 2 });
+    for (const id of ids) expect((await mneme.settled(id)).body.status).toBe("completed");
+    expect(await statusOf(done)).toBe("completed");
+    expect((await retryAll({})).body).toEqual({ retried: 0 });
+  });
+
+  test("another project's, deleted and expired memories stay; a repeated request has the same answer", async () => {
+    const headers = { authorization: `Bearer ${mneme.addKey(["*"], "prj_retrying")}` };
+    const deleted = await failed({ content: "Deleted." });
+    await mneme.call("DELETE", `/v1/memories/${deleted}`);
+    await failed({ content: "Expired.", expires_at: new Date(clock.now() + 60_000).toISOString() });
+    clock.advance(60_000);
+    const ours = await failed({ content: "Ours." });
+    expect((await mneme.call("POST", "/v1/memories/retry", {}, headers)).body).toEqual({ retried: 0 });
+    expect(await statusOf(ours)).toBe("failed");
+    const keyed = () => mneme.call("POST", "/v1/memories/retry", {}, { "idempotency-key": "all-again" });
+    expect([(await keyed()).body, (await keyed()).body]).toEqual([{ retried: 1 }, { retried: 1 }]);
+  });
+});
+
 test("400: query parameters are refused", async () => {
   const answer = await mneme.call("POST", "/v1/memories/mem_00000000000000000000000000/retry?force=true");
   expectFault(answer, 400, "invalid_request", "force");

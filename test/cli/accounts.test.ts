@@ -116,6 +116,7 @@ describe("on a data directory, while a server uses it", () => {
       userId: null,
       expires_at: null,
       last_used_at: null,
+      last_client: null,
       created_at: "2027-01-15T08:00:00.000Z",
       redacted: list.data[0].redacted,
     });
@@ -264,6 +265,7 @@ describe("through a server", () => {
     userId: null,
     expires_at: null,
     last_used_at: "2026-11-21T14:00:00.123Z",
+    last_client: null,
     created_at: "2026-11-21T14:00:00.000Z",
     redacted: "ctx_ab…wxyz",
   };

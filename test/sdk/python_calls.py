@@ -132,6 +132,9 @@ def check(make):  # noqa: PLR0915
     assert mneme.memories.wait(memory.id).status == "completed"
     ids = [each.id for each in mneme.memories.list(limit=2)]
     assert len(ids) == len(set(ids)) >= 6
+    assert mneme.memories.list(order="oldest").take(1)[0].id == ids[-1]
+    assert mneme.memories.count(user_id="ada", filters={"tags": "house"}) == 2
+    assert mneme.memories.retry_failed("ada") == 0
     assert len(mneme.memories.list(tag="house", status="completed", user_id="ada").take(9)) == 2
     assert mneme.memories.update(memory.id, title="Spare key", type=None, wait=True).title == "Spare key"
     assert isinstance(mneme.memories.graph(memory.id, limit=5).neighbours, list)

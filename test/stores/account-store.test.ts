@@ -245,6 +245,7 @@ onEachDatabase("AccountStore", (open) => {
         projectId,
         ...draft,
         lastUsedAt: null,
+        lastClient: null,
         createdAt: clock.now(),
         redacted: `${secret.slice(0, 6)}…${secret.slice(-4)}`,
       });
@@ -391,16 +392,20 @@ onEachDatabase("AccountStore", (open) => {
     for (const waitMs of [10, 1, 30_000, 40_000, 5]) {
       clock.advance(waitMs);
       await store.authenticate("ctx_wrong");
+      await store.authenticate(secret, `agent-${waitMs}/1 (test)`);
       await store.authenticate(secret);
       const usedAt = clock.now();
       clock.advance(1);
+      expect((await store.key(id, key.id))?.lastClient).toBe(`agent-${waitMs}/1`);
       expect((await store.key(id, key.id))?.lastUsedAt).toBe(usedAt);
       expect((await store.listKeys(id, { limit: 1 })).items[0]?.lastUsedAt).toBe(usedAt);
       expect((await store.changeKey(id, key.id, {}))?.lastUsedAt).toBe(usedAt);
     }
     await store.flush();
+    await store.authenticate(secret);
     const usedAt = (await store.key(id, key.id))?.lastUsedAt;
     await store.flush();
+    expect((await store.key(id, key.id))?.lastClient).toBe("agent-5/1");
     expect((await store.key(id, key.id))?.lastUsedAt).toBe(usedAt ?? 0);
     expect((await store.rotateKey(id, key.id, 0))?.key.lastUsedAt).toBe(usedAt ?? 0);
   });

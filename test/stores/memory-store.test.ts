@@ -791,6 +791,47 @@ onEachDatabase("MemoryStore", (open) => {
     });
   });
 
+  test("countFrom counts in parts what the list lists, and expired or deleted ones not", async () => {
+    const tags = ["x"];
+    const drafts = await times(7, (n) => ({ content: `text ${n}`, tags, ...(n % 2 === 1 && { userId: "ada" }) }));
+    const made = await acceptAll(drafts);
+    await acceptAll([{ content: "expires", expiresAt: clock.now() + 10 }]);
+    await accept({}, other);
+    await store.remove(project, made[0]?.memory.id ?? ("" as MemoryId));
+    clock.advance(10);
+    const parts = async (limit: number, conditions = {}) => {
+      const counts: number[] = [];
+      let before: MemoryKey | null = null;
+      do {
+        const part = await store.countFrom(project, conditions, { before, limit });
+        counts.push(part.memories);
+        before = part.last;
+      } while (before !== null);
+      return counts;
+    };
+    expect(await parts(4)).toEqual([4, 2]);
+    expect(await parts(6)).toEqual([6, 0]);
+    expect(await parts(2, { userId: "ada", tag: "x" })).toEqual([2, 1]);
+    expect(await parts(100, { status: "failed" })).toEqual([0]);
+    expect(await keysOf({ order: "oldest" })).toEqual((await keysOf()).reverse());
+  });
+
+  test("retryFailed puts back the oldest failed ones, as many as asked for, of a user or of all", async () => {
+    const made = await inTurn(["ada", null, "ada", null], (userId) => failed(userId === null ? {} : { userId }));
+    const done = await completed();
+    const statuses = () => inTurn(made, async (memory) => (await reread(memory)).state.status);
+    expect(await store.retryFailed(other, { limit: 9 })).toBe(0);
+    expect(await store.retryFailed(project, { userId: "nobody", limit: 9 })).toBe(0);
+    expect(await store.retryFailed(project, { limit: 1 })).toBe(1);
+    expect(await statuses()).toEqual(["processing", "failed", "failed", "failed"]);
+    expect(await store.retryFailed(project, { userId: "ada", limit: 9 })).toBe(1);
+    expect(await store.retryFailed(project, { limit: 9 })).toBe(2);
+    expect(await store.retryFailed(project, { limit: 9 })).toBe(0);
+    expect(await statuses()).toEqual(await times(4, () => "processing"));
+    expect((await claim()).map(({ memory }) => memory.key)).toEqual(made.map(({ key }) => key));
+    expect((await reread(done)).state.status).toBe("completed");
+  });
+
   describe("retry", () => {
     test("puts a failed memory back to processing with its content and attributes", async () => {
       const memory = await failed({ title: "T", userId: "u" });

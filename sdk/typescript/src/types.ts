@@ -10,6 +10,10 @@ export type MemoryAttributes = Omit<NewMemory, "content">;
 export type MemoryChange = core.UpdateMemoryData["body"];
 /** Which memories a list has. */
 export type MemoryListParams = Omit<NonNullable<core.ListMemoriesData["query"]>, "cursor">;
+/** Which memories to count. */
+export type MemoryCountParams = Omit<NonNullable<core.CountMemoriesData["query"]>, "filters"> & {
+  readonly filters?: core.SearchMemoriesData["body"]["filters"];
+};
 /** Which memories to delete: those that meet all conditions. At least one is needed. */
 export type DeletionConditions = Omit<core.DeleteMemoriesData["body"], "dryRun" | "matched">;
 /** How to search. */

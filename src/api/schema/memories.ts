@@ -5,6 +5,7 @@ import { ANSWER_STATES } from "../../domain/answer-state.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { SIGNAL_NAMES } from "../../domain/signals.ts";
+import { MEMORY_ORDERS } from "../../ports/memory-store.ts";
 import { Content, Text } from "../check.ts";
 import {
   formAttributes,
@@ -19,6 +20,7 @@ import {
   AskedTimeZone,
   AsOf,
   Body,
+  CallerId,
   Filters,
   Instructions,
   KnownAt,
@@ -75,9 +77,7 @@ export const BatchCreate = Body({
 /** Form fields of uploadMemory. `tags` and `metadata` are JSON, sent as text. */
 export const UploadFields = Body(formAttributes);
 
-/** Query parameters of listMemories. */
-export const ListMemories = Query({
-  ...paging,
+const selected = {
   status: Status,
   type: Text({ minLength: 1, maxLength: LIMITS.typeCharacters }),
   ...scopeParameters,
@@ -85,7 +85,30 @@ export const ListMemories = Query({
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
   superseded: Type.Boolean({ description: "true: only memories with `superseded_by`; false: only those without" }),
   knownAt: KnownAt,
+};
+const FiltersAsText = Text({ description: "the filters as JSON" });
+
+/** Query parameters of listMemories. */
+export const ListMemories = Query({
+  ...paging,
+  ...selected,
+  order: OneOf(MEMORY_ORDERS, "by the time at which the memories were stored; default `newest`"),
 });
+
+/** Query parameters of countMemories. */
+export const CountMemories = Query({ ...selected, filters: FiltersAsText });
+
+/** Answer of countMemories. */
+export const MemoryCount = Type.Object({ count: Type.Integer() }, { $id: "MemoryCount" });
+
+/** Body of retryMemories. */
+export const RetryMemories = Body({ userId: Optional(CallerId) });
+
+/** Answer of retryMemories. */
+export const RetriedMemories = Type.Object(
+  { retried: Type.Integer({ description: "number of memories that are processed again" }) },
+  { $id: "RetriedMemories" },
+);
 
 /** Query parameters of getMemory. */
 export const GetMemory = Query({ knownAt: KnownAt });
@@ -129,10 +152,7 @@ export const SearchMemories = Body({
 export type SearchMemories = Static<typeof SearchMemories>;
 
 /** Query parameters of searchMemoriesByUrl. */
-export const SearchMemoriesQuery = QueryWith(
-  { query: QueryText },
-  { ...search, filters: Text({ description: "the filters as JSON" }) },
-);
+export const SearchMemoriesQuery = QueryWith({ query: QueryText }, { ...search, filters: FiltersAsText });
 
 /** Body of queryMemories. */
 export const QueryMemories = Body({
@@ -200,7 +220,7 @@ export const Memory = Type.Object(
 );
 /** A Memory without its content, as webhooks receive it. */
 export const MemoryWithoutContent = Type.Omit(Memory, ["content", "relations"], { $id: "MemoryWithoutContent" });
-/** One page of memories, newest first. */
+/** One page of memories. */
 export const MemoryList = ListOf("MemoryList", Memory);
 
 /** Answer of batchCreate. */

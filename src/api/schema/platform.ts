@@ -65,6 +65,9 @@ const keyFields = {
   userId: Nullable(Text({ description: "the only user whose data the key can access; null: all users" })),
   expires_at: Nullable(Time),
   last_used_at: Nullable(Time),
+  last_client: Nullable(
+    Text({ description: "what used the key last: the first product of the `User-Agent`, such as `curl/8.9.1`" }),
+  ),
   created_at: Time,
   redacted: Text({ description: "first and last characters of the secret" }),
 };

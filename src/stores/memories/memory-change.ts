@@ -25,7 +25,7 @@ import { SET_GIVEN } from "../rows/memory-columns.ts";
 import { keptFileOf, setSource, sourceColumns, unreadSource } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
-import { UserKeys, userKeyOf } from "../user-rows.ts";
+import { USER_KEY, UserKeys, userKeyOf } from "../user-rows.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 
 /** The columns of a `KnownRow` in the project `$project`. */
@@ -47,6 +47,17 @@ const REWORK = (dialect: Dialect) => `UPDATE memories SET ${TO_WORK}, content_by
   WHERE memory_key = $key`;
 
 const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+
+const OF_USER = `AND user_key = ${USER_KEY}`;
+const RETRY_FAILED =
+  (isOfUser: boolean) =>
+  ({ indexedBy, forUpdate }: Dialect) =>
+    `UPDATE memories
+  SET ${TO_WORK}, updated_at = $now WHERE memory_key IN (SELECT memory_key FROM memories ${indexedBy("memories_by_status")}
+    WHERE project_key = ${OPEN_PROJECT} AND status = 'failed' AND ${LIVE} ${isOfUser ? OF_USER : ""}
+    ORDER BY memory_key LIMIT $rows ${forUpdate("memories")})`;
+const RETRY_ALL_FAILED = RETRY_FAILED(false);
+const RETRY_FAILED_OF_USER = RETRY_FAILED(true);
 
 const UPDATE = `UPDATE memories SET ${SET_GIVEN}, updated_at = $now
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
@@ -92,6 +103,17 @@ export class MemoryChanges {
     const row = await this.session.get<MemoryRow>(RETRY, { key: known.memory_key, now: this.context.clock.now() });
     invariant(row !== null, `memory ${known.id} disappeared within its own retry`);
     return toMemory(row);
+  }
+
+  /** See MemoryStore.retryFailed. */
+  retryFailed(
+    projectId: ProjectId,
+    { userId, limit }: { readonly userId?: string; readonly limit: number },
+  ): Promise<number> {
+    const values = { project: projectId, now: this.context.clock.now(), rows: limit };
+    return userId === undefined
+      ? this.session.run(RETRY_ALL_FAILED, values)
+      : this.session.run(RETRY_FAILED_OF_USER, { ...values, userId });
   }
 
   /**

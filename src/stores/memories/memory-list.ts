@@ -1,9 +1,9 @@
-// Lists memories in pages, newest first.
+// Lists memories in pages, and counts them.
 
-import type { ProjectId } from "../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
 import { decodeCursor, type Page } from "../../domain/page.ts";
-import type { MemoryListing } from "../../ports/memory-store.ts";
+import type { CountedPart, MemoryConditions, MemoryListing } from "../../ports/memory-store.ts";
 import type { StoreContext } from "../context.ts";
 import { cursorBinding } from "../cursor-binding.ts";
 import type { Dialect } from "../dialect.ts";
@@ -14,7 +14,7 @@ import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
 import type { Bindings, Session } from "../session.ts";
 import { USER_KEY } from "../user-rows.ts";
 
-/** Lists memories. */
+/** Lists and counts memories. */
 export class MemoryLists {
   constructor(
     private readonly session: Session,
@@ -27,17 +27,48 @@ export class MemoryLists {
    */
   async page(projectId: ProjectId, listing: MemoryListing): Promise<Page<Memory>> {
     const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
-    const part = listing.q === undefined ? null : foldTitle(listing.q);
+    const part = foldedPart(listing);
     const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
-    const { superseded, knownAt } = listing;
+    const { superseded, knownAt, order = "newest" } = listing;
     const known = knownAt === undefined ? [] : [`at ${knownAt}`];
-    const bound = [...list, ...(superseded === undefined ? [] : [String(superseded)]), ...known] as const;
+    const ordered = order === "newest" ? [] : [order];
+    const bound = [...list, ...(superseded === undefined ? [] : [String(superseded)]), ...known, ...ordered] as const;
     const binding = await cursorBinding(this.session, projectId, bound);
-    const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
+    const last = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
+    const { from, key, where, values } = this.#selected(projectId, listing);
+    const direction = DIRECTIONS[order];
+    const behind = last === null ? "" : `AND ${key} ${direction.behind} $last`;
+    // one row more than requested shows whether another page follows
+    const rows = await this.session.all<MemoryRow>(
+      `SELECT ${MEMORY_COLUMNS} FROM ${from} WHERE ${where} ${behind} ORDER BY ${key} ${direction.sort} LIMIT $rows`,
+      { ...values, last, rows: limit + 1 },
+    );
+    return memoryPage(rows, listing, binding);
+  }
+
+  /** See MemoryStore.countFrom. */
+  async countFrom(
+    projectId: ProjectId,
+    conditions: MemoryConditions,
+    { before, limit }: { readonly before: MemoryKey | null; readonly limit: number },
+  ): Promise<CountedPart> {
+    const { from, key, where, values } = this.#selected(projectId, conditions);
+    const behind = before === null ? "" : `AND ${key} < $last`;
+    const row = await this.session.get<{ memories: bigint; last: bigint | null }>(
+      `SELECT count(*) AS memories, min(counted_key) AS last FROM (SELECT ${key} AS counted_key FROM ${from}
+        WHERE ${where} ${behind} ORDER BY ${key} DESC LIMIT $rows) AS counted`,
+      { ...values, last: before, rows: limit },
+    );
+    const memories = Number(row?.memories ?? 0n);
+    return { memories, last: memories < limit ? null : ((row?.last ?? null) as MemoryKey | null) };
+  }
+
+  #selected(projectId: ProjectId, conditions: MemoryConditions) {
+    const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null } = conditions;
+    const { superseded, knownAt } = conditions;
+    const part = foldedPart(conditions);
     const { contains, indexedBy } = this.session.dialect;
-    // the key by which the index of the tags is ordered
-    const key = tag === null ? "memories.memory_key" : "memory_tags.memory_key";
-    const conditions = [
+    const where = [
       ...[`memories.project_key = ${OPEN_PROJECT}`, LIVE],
       ...(status === null ? [] : ["memories.status = $status"]),
       ...(type === null ? [] : ["memories.type = $type"]),
@@ -48,18 +79,23 @@ export class MemoryLists {
       ...(superseded === undefined ? [] : [supersededWhere(superseded, knownAt, this.session.dialect)]),
       ...(knownAt === undefined ? [] : [HAD_TEXT]),
       ...(part === null ? [] : [contains("memories.title_folded", "$part")]),
-      ...(before === null ? [] : [`${key} < $before`]),
     ];
-    // CROSS JOIN makes SQLite begin with the tags
-    const from = tag === null ? `memories ${indexedBy(indexOf(listing))}` : "memory_tags CROSS JOIN memories";
-    // one row more than requested shows whether another page follows
-    const values: Bindings = { project: projectId, now: this.context.clock.now(), rows: limit + 1, before };
-    const rows = await this.session.all<MemoryRow>(
-      `SELECT ${MEMORY_COLUMNS} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY ${key} DESC LIMIT $rows`,
-      { ...values, status, type, userId, agentId, sessionId, tag, part, knownAt: knownAt ?? null },
-    );
-    return memoryPage(rows, listing, binding);
+    const values: Bindings = { project: projectId, now: this.context.clock.now(), knownAt: knownAt ?? null, part };
+    return {
+      // CROSS JOIN makes SQLite begin with the tags
+      from: tag === null ? `memories ${indexedBy(indexOf(conditions))}` : "memory_tags CROSS JOIN memories",
+      // the key by which the index of the tags is ordered
+      key: tag === null ? "memories.memory_key" : "memory_tags.memory_key",
+      where: where.join(" AND "),
+      values: { ...values, status, type, userId, agentId, sessionId, tag },
+    };
   }
+}
+
+const DIRECTIONS = { newest: { behind: "<", sort: "DESC" }, oldest: { behind: ">", sort: "ASC" } } as const;
+
+function foldedPart({ q }: MemoryConditions): string | null {
+  return q === undefined ? null : foldTitle(q);
 }
 
 const TAGGED = `memory_tags.memory_key = memories.memory_key AND memory_tags.project_key = ${OPEN_PROJECT}
@@ -84,7 +120,7 @@ function supersededWhere(superseded: boolean, knownAt: number | undefined, diale
 // The index of the condition that leaves the fewest rows. Few memories are processing or failed; most are completed. A
 // session has fewer memories than its user, and an agent may serve all users. Each index has only memories that are not
 // deleted, in the order of their keys. SQLite could choose a worse one itself.
-function indexOf({ userId, agentId, sessionId, status, type }: MemoryListing): string {
+function indexOf({ userId, agentId, sessionId, status, type }: MemoryConditions): string {
   if (sessionId !== undefined) return "memories_by_session";
   if (userId !== undefined) return "memories_by_user";
   if (agentId !== undefined) return "memories_by_agent";

@@ -6,7 +6,7 @@ import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } fr
 import type { Page } from "../../domain/page.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
-import type { Accepted, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
+import type { Accepted, CountedPart, MemoryConditions, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
@@ -94,6 +94,14 @@ export class StoredMemories implements MemoryStore {
     return this.#lists.page(projectId, listing);
   }
 
+  countFrom(
+    projectId: ProjectId,
+    conditions: MemoryConditions,
+    part: { readonly before: MemoryKey | null; readonly limit: number },
+  ): Promise<CountedPart> {
+    return this.#lists.countFrom(projectId, conditions, part);
+  }
+
   userKey(projectId: ProjectId, userId: string): Promise<UserKey | null> {
     return userKeyOf(this.session, projectId, userId);
   }
@@ -123,6 +131,10 @@ export class StoredMemories implements MemoryStore {
 
   retry(projectId: ProjectId, id: MemoryId): Promise<Memory | null> {
     return this.#changes.retry(projectId, id);
+  }
+
+  retryFailed(projectId: ProjectId, failed: { readonly userId?: string; readonly limit: number }): Promise<number> {
+    return this.#changes.retryFailed(projectId, failed);
   }
 
   remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Promise<Memory | null> {

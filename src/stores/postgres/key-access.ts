@@ -5,7 +5,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../domain/scope.ts";
 import type { StoreContext } from "../context.ts";
 import type { KeyAccess } from "../key-access.ts";
-import { type KeyLastUses, SECRET_COLUMNS, type SecretRow, toPrincipal } from "../rows/key.ts";
+import { clientOfUse, type KeyLastUses, noteUse, SECRET_COLUMNS, type SecretRow, toPrincipal } from "../rows/key.ts";
 import type { Session } from "../session.ts";
 
 const FIND_SECRETS = `SELECT asked, ${SECRET_COLUMNS}
@@ -14,9 +14,10 @@ const FIND_SECRETS = `SELECT asked, ${SECRET_COLUMNS}
   WHERE (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
     AND projects.deleted_at IS NULL`;
 // skips keys that another transaction changes; a later `flush` stores the time of their next use
-const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at)
-  FROM (SELECT api_keys.key_key, given.at FROM api_keys
-    JOIN unnest($keys::bigint[], $times::bigint[]) AS given (key_key, at) ON given.key_key = api_keys.key_key
+const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = greatest(last_used_at, used.at),
+    last_client = CASE WHEN last_used_at > used.at THEN last_client ELSE coalesce(used.client, last_client) END
+  FROM (SELECT api_keys.key_key, given.at, given.client FROM api_keys
+    JOIN unnest($keys::bigint[], $times::bigint[], $clients::text[]) AS given (key_key, at, client) ON given.key_key = api_keys.key_key
     FOR NO KEY UPDATE OF api_keys SKIP LOCKED) AS used
   WHERE api_keys.key_key = used.key_key`;
 
@@ -30,13 +31,13 @@ export class PostgresKeyAccess implements KeyAccess {
     private readonly context: Pick<StoreContext, "clock" | "lastUses">,
   ) {}
 
-  async authenticate(secret: string): Promise<Principal | null> {
+  async authenticate(secret: string, userAgent: string | null): Promise<Principal | null> {
     const now = this.context.clock.now();
     const asked = Bun.SHA256.hash(secret, "hex");
     const row = await this.session.getShared<SecretRow>(FIND_SECRETS, asked, { now });
     if (row === null) return null;
     const principal = this.#principalOf(row, asked);
-    if (principal !== null) this.context.lastUses.set(row.key_key, now);
+    if (principal !== null) noteUse(this.context.lastUses, row.key_key, { at: now, userAgent });
     return principal;
   }
 
@@ -50,7 +51,8 @@ export class PostgresKeyAccess implements KeyAccess {
   }
 
   async storeUses(uses: KeyLastUses): Promise<void> {
-    const [keys, times] = [[...uses.keys()], [...uses.values()].map(BigInt)];
-    await this.session.run(WRITE_LAST_USED, { keys, times });
+    const last = [...uses.values()];
+    const times = last.map(({ at }) => BigInt(at));
+    await this.session.run(WRITE_LAST_USED, { keys: [...uses.keys()], times, clients: last.map(clientOfUse) });
   }
 }

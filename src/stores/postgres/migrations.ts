@@ -535,6 +535,11 @@ ALTER TABLE projects ADD COLUMN history_since bigint NOT NULL DEFAULT 0;
 UPDATE projects SET history_since = (extract(epoch FROM now()) * 1000)::bigint;
 `;
 
+// What used a key last.
+const LAST_CLIENTS = `
+ALTER TABLE api_keys ADD COLUMN last_client ${TEXT};
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -548,4 +553,5 @@ export const MIGRATIONS: readonly string[] = [
   TIMES_AS_MEANT,
   ANSWER_STATES,
   EARLIER_STATES,
+  LAST_CLIENTS,
 ];

@@ -2,7 +2,7 @@
 
 import { Fault } from "../../domain/fault.ts";
 import type { KeyId, ProjectId } from "../../domain/ids.ts";
-import type { ApiKey, KeyDraft } from "../../domain/key.ts";
+import { type ApiKey, clientOf, type KeyDraft } from "../../domain/key.ts";
 import type { KeyScope, Principal } from "../../domain/scope.ts";
 import type { RandomBytes } from "./random.ts";
 
@@ -18,7 +18,8 @@ export const OPERATOR: KeyDraft = { name: "operator", scopes: ["*", "admin"], us
 
 /** The columns of a KeyRow, for SELECT and RETURNING. */
 export const KEY_COLUMNS = `key_key, api_keys.id, (SELECT projects.id FROM projects WHERE projects.project_key = api_keys.project_key)
-  AS project_id, api_keys.name, scopes, user_id, redacted, expires_at, last_used_at, api_keys.created_at`;
+  AS project_id, api_keys.name, scopes, user_id, redacted, expires_at, last_used_at, last_client,
+  api_keys.created_at`;
 
 /** A row of `api_keys`, with the id of its project. */
 export interface KeyRow {
@@ -31,6 +32,7 @@ export interface KeyRow {
   readonly redacted: string;
   readonly expires_at: bigint | null;
   readonly last_used_at: bigint | null;
+  readonly last_client: string | null;
   readonly created_at: bigint;
 }
 
@@ -57,8 +59,26 @@ export function toPrincipal(row: SecretRow): Principal {
   };
 }
 
-/** Unix milliseconds of the last use of keys, by `key_key`. Contains only what `flush` has not stored yet. */
-export type KeyLastUses = Map<bigint, number>;
+/** The last use of a key. */
+export interface KeyUse {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The last one that was sent with the key; null if there is none. */
+  readonly userAgent: string | null;
+}
+
+/** The last uses of keys, by `key_key`. Contains only what `flush` has not stored yet. */
+export type KeyLastUses = Map<bigint, KeyUse>;
+
+/** Notes that a key was used. */
+export function noteUse(uses: KeyLastUses, key: bigint, { at, userAgent }: KeyUse): void {
+  uses.set(key, { at, userAgent: userAgent ?? uses.get(key)?.userAgent ?? null });
+}
+
+/** The client of a use. It is taken from the header here, because requests only note the header. */
+export function clientOfUse({ userAgent }: KeyUse): string | null {
+  return userAgent === null ? null : clientOf(userAgent);
+}
 
 /** Converts a row to an ApiKey. */
 export function toKey(row: KeyRow, lastUses: KeyLastUses): ApiKey {
@@ -71,7 +91,8 @@ export function toKey(row: KeyRow, lastUses: KeyLastUses): ApiKey {
     scopes: JSON.parse(row.scopes) as readonly KeyScope[],
     userId: row.user_id,
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    lastUsedAt: waiting === undefined ? written : Math.max(waiting, written ?? waiting),
+    lastUsedAt: waiting === undefined ? written : Math.max(waiting.at, written ?? waiting.at),
+    lastClient: (waiting === undefined ? null : clientOfUse(waiting)) ?? row.last_client,
     createdAt: Number(row.created_at),
     redacted: row.redacted,
   };

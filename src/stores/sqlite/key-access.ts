@@ -5,7 +5,15 @@ import { timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../domain/scope.ts";
 import type { StoreContext } from "../context.ts";
 import type { KeyAccess } from "../key-access.ts";
-import { hashOf, type KeyLastUses, SECRET_COLUMNS, type SecretRow, toPrincipal } from "../rows/key.ts";
+import {
+  clientOfUse,
+  hashOf,
+  type KeyLastUses,
+  noteUse,
+  SECRET_COLUMNS,
+  type SecretRow,
+  toPrincipal,
+} from "../rows/key.ts";
 import type { Session } from "../session.ts";
 import type { SqliteDatabase } from "./database.ts";
 
@@ -30,7 +38,9 @@ const FIND_SECRET = `SELECT ${SECRET_COLUMNS},
   FROM key_secrets JOIN api_keys USING (key_key) JOIN projects USING (project_key)
   WHERE sha256 = $hash AND (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
     AND projects.deleted_at IS NULL`;
-const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), $at) WHERE key_key = $key`;
+const WRITE_LAST_USED = `UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), $at),
+  last_client = CASE WHEN coalesce(last_used_at, 0) > $at THEN last_client ELSE coalesce($client, last_client) END
+  WHERE key_key = $key`;
 
 /** KeyAccess on SQLite. */
 export class SqliteKeyAccess implements KeyAccess {
@@ -50,11 +60,11 @@ export class SqliteKeyAccess implements KeyAccess {
     private readonly context: Pick<StoreContext, "clock" | "lastUses">,
   ) {}
 
-  authenticate(secret: string): Principal | null {
+  authenticate(secret: string, userAgent: string | null): Principal | null {
     const now = this.context.clock.now();
     const found = this.#authenticationOf(secret, now);
     if (found === null) return null;
-    this.context.lastUses.set(found.key, now);
+    noteUse(this.context.lastUses, found.key, { at: now, userAgent });
     return found.principal;
   }
 
@@ -94,6 +104,8 @@ export class SqliteKeyAccess implements KeyAccess {
   }
 
   async storeUses(uses: KeyLastUses): Promise<void> {
-    for (const [key, at] of uses) await this.session.run(WRITE_LAST_USED, { key, at });
+    for (const [key, use] of uses) {
+      await this.session.run(WRITE_LAST_USED, { key, at: use.at, client: clientOfUse(use) });
+    }
   }
 }

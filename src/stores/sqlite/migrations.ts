@@ -575,6 +575,11 @@ ALTER TABLE projects ADD COLUMN history_since INTEGER NOT NULL DEFAULT 0;
 UPDATE projects SET history_since = unixepoch('now') * 1000;
 `;
 
+// What used a key last.
+const LAST_CLIENTS = `
+ALTER TABLE api_keys ADD COLUMN last_client TEXT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -597,6 +602,7 @@ export const MIGRATIONS: readonly string[] = [
   TIMES_AS_MEANT,
   ANSWER_STATES,
   EARLIER_STATES,
+  LAST_CLIENTS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type ServerSentEventsResult, type TDataShape } from './client/index.ts';
-import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
+import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CountMemoriesData, CountMemoriesErrors, CountMemoriesResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoriesData, RetryMemoriesErrors, RetryMemoriesResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -36,7 +36,7 @@ export const deleteMemories = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * List memories, newest first.
+ * List memories, newest first or oldest first.
  *
  * Requires the scope `memories:read`. A key that is confined to one user may call it, for that user only.
  *
@@ -84,6 +84,19 @@ export const batchCreate = <ThrowOnError extends boolean = false>(options: Optio
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * Count memories: those that listMemories would list on all its pages, limited by `filters`.
+ *
+ * Requires the scope `memories:read`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const countMemories = <ThrowOnError extends boolean = false>(options?: Options<CountMemoriesData, ThrowOnError>): RequestResult<CountMemoriesResponses, CountMemoriesErrors, ThrowOnError> => (options?.client ?? client).get<CountMemoriesResponses, CountMemoriesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/memories/count',
+    ...options
 });
 
 /**
@@ -142,6 +155,25 @@ export const retryMemory = <ThrowOnError extends boolean = false>(options: Optio
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/memories/{id}/retry',
     ...options
+});
+
+/**
+ * Process failed memories again, at most 1000 per request, those first that were stored first.
+ *
+ * Requires the scope `memories:write`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 100 requests per minute and key.
+ *
+ * Supports an `Idempotency-Key`.
+ */
+export const retryMemories = <ThrowOnError extends boolean = false>(options?: Options<RetryMemoriesData, ThrowOnError>): RequestResult<RetryMemoriesResponses, RetryMemoriesErrors, ThrowOnError> => (options?.client ?? client).post<RetryMemoriesResponses, RetryMemoriesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/memories/retry',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options?.headers
+    }
 });
 
 /**

@@ -419,6 +419,10 @@ export type Key = {
      */
     last_used_at: string | null;
     /**
+     * what used the key last: the first product of the `User-Agent`, such as `curl/8.9.1`
+     */
+    last_client: string | null;
+    /**
      * ISO 8601, UTC
      */
     created_at: string;
@@ -457,6 +461,10 @@ export type KeyWithSecret = {
      * ISO 8601, UTC
      */
     last_used_at: string | null;
+    /**
+     * what used the key last: the first product of the `User-Agent`, such as `curl/8.9.1`
+     */
+    last_client: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -562,6 +570,10 @@ export type Memory = {
          */
         note?: string;
     };
+};
+
+export type MemoryCount = {
+    count: number;
 };
 
 export type MemoryGraph = {
@@ -1138,6 +1150,13 @@ export type ResultMetadata = {
     [key: string]: unknown;
 };
 
+export type RetriedMemories = {
+    /**
+     * number of memories that are processed again
+     */
+    retried: number;
+};
+
 export type SearchResult = {
     /**
      * chunk_…
@@ -1531,6 +1550,10 @@ export type ListMemoriesData = {
          * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
          */
         knownAt?: string;
+        /**
+         * by the time at which the memories were stored; default `newest`
+         */
+        order?: 'newest' | 'oldest';
     };
     url: '/memories';
 };
@@ -1774,6 +1797,89 @@ export type BatchCreateResponses = {
 };
 
 export type BatchCreateResponse = BatchCreateResponses[keyof BatchCreateResponses];
+
+export type CountMemoriesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        status?: 'processing' | 'completed' | 'failed';
+        type?: string;
+        userId?: string;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
+        tag?: string;
+        /**
+         * part of the title, case-insensitive
+         */
+        q?: string;
+        /**
+         * true: only memories with `superseded_by`; false: only those without
+         */
+        superseded?: boolean;
+        /**
+         * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
+         */
+        knownAt?: string;
+        /**
+         * the filters as JSON
+         */
+        filters?: string;
+    };
+    url: '/memories/count';
+};
+
+export type CountMemoriesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_filter`: `filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Also answered when they take more than 5 s.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type CountMemoriesError = CountMemoriesErrors[keyof CountMemoriesErrors];
+
+export type CountMemoriesResponses = {
+    /**
+     * Success.
+     */
+    200: MemoryCount;
+};
+
+export type CountMemoriesResponse = CountMemoriesResponses[keyof CountMemoriesResponses];
 
 export type DeleteMemoryData = {
     body?: never;
@@ -2105,6 +2211,77 @@ export type RetryMemoryResponses = {
 };
 
 export type RetryMemoryResponse = RetryMemoryResponses[keyof RetryMemoryResponses];
+
+export type RetryMemoriesData = {
+    body?: {
+        userId?: string | null;
+    };
+    headers?: {
+        /**
+         * A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/memories/retry';
+};
+
+export type RetryMemoriesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `idempotency_conflict`: The Idempotency-Key was used with another body, or its first request is still running.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type RetryMemoriesError = RetryMemoriesErrors[keyof RetryMemoriesErrors];
+
+export type RetryMemoriesResponses = {
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: RetriedMemories;
+};
+
+export type RetryMemoriesResponse = RetryMemoriesResponses[keyof RetryMemoriesResponses];
 
 export type GetJobData = {
     body?: never;

@@ -3,6 +3,7 @@
 import {
   type BatchResult,
   batchCreate,
+  countMemories,
   createMemory,
   createMemoryFromUrl,
   deleteMemories,
@@ -24,6 +25,7 @@ import {
   queryMemories,
   type Relation,
   refetchMemory,
+  retryMemories,
   retryMemory,
   type SearchResults,
   type SetRelationData,
@@ -39,6 +41,7 @@ import type {
   DeletionConditions,
   MemoryAttributes,
   MemoryChange,
+  MemoryCountParams,
   MemoryListParams,
   NewMemory,
   QueryParams,
@@ -127,7 +130,13 @@ export class Memories {
     return this.#transport.call((core) => getMemory({ ...core, path: { id }, query }), "always", options);
   }
 
-  /** Lists memories, newest first. */
+  /** Number of memories that `list` would list, limited by `filters`. */
+  async count({ filters, ...params }: MemoryCountParams = {}, options?: CallOptions): Promise<number> {
+    const query = { ...params, ...(filters !== undefined && { filters: JSON.stringify(filters) }) };
+    return (await this.#transport.call((core) => countMemories({ ...core, query }), "always", options)).count;
+  }
+
+  /** Lists memories, newest first or, with `order: "oldest"`, oldest first. */
   list(params: MemoryListParams = {}, options?: CallOptions): List<Memory> {
     return new List((cursor) =>
       this.#transport.call(
@@ -183,6 +192,15 @@ export class Memories {
   async retry(id: string, options: StoreOptions = {}): Promise<Memory> {
     const memory = await this.#transport.call((core) => retryMemory({ ...core, path: { id } }), "keyed", options);
     return this.#waited(memory, options);
+  }
+
+  /**
+   * Processes failed memories again, at most 1,000 per call. Returns their number.
+   * @param userId only those of this user
+   */
+  async retryFailed(userId?: string, options?: WriteOptions): Promise<number> {
+    const body = userId === undefined ? {} : { userId };
+    return (await this.#transport.call((core) => retryMemories({ ...core, body }), "keyed", options)).retried;
   }
 
   /** The entities of a memory, and the memories that share them. @param limit how many neighbours at most */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from .._shared import (
 )
 from ..core.api.memories import (
     batch_create,
+    count_memories,
     create_memory,
     create_memory_from_url,
     delete_memories,
@@ -35,6 +37,7 @@ from ..core.api.memories import (
     list_memories,
     query_memories,
     refetch_memory,
+    retry_memories,
     retry_memory,
     search_memories,
     set_relation,
@@ -42,18 +45,22 @@ from ..core.api.memories import (
     upload_memory,
 )
 from ..core.models.batch_result import BatchResult
+from ..core.models.count_memories_status import CountMemoriesStatus
 from ..core.models.history_list import HistoryList
 from ..core.models.history_relation import HistoryRelation
 from ..core.models.history_text import HistoryText
 from ..core.models.job import Job
+from ..core.models.list_memories_order import ListMemoriesOrder
 from ..core.models.list_memories_status import ListMemoriesStatus
 from ..core.models.matched_memories import MatchedMemories
 from ..core.models.memory import Memory
+from ..core.models.memory_count import MemoryCount
 from ..core.models.memory_graph import MemoryGraph
 from ..core.models.memory_list import MemoryList
 from ..core.models.query_result import QueryResult
 from ..core.models.relation import Relation
 from ..core.models.relation_list import RelationList
+from ..core.models.retried_memories import RetriedMemories
 from ..core.models.search_results import SearchResults
 from ..core.types import UNSET, Unset
 from ..errors import ProcessingError, WaitTimeoutError
@@ -263,9 +270,10 @@ class AsyncMemories:
         q: str | Unset = UNSET,
         superseded: bool | Unset = UNSET,
         known_at: Moment | Unset = UNSET,
+        order: ListMemoriesOrder | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> AsyncList[Memory]:
-        """List memories, newest first. `q` is a part of the title."""
+        """List memories, newest first or, with `order="oldest"`, oldest first. `q` is a part of the title."""
 
         async def fetch(cursor: str | Unset) -> MemoryList:
             request = list_memories.request(
@@ -280,10 +288,42 @@ class AsyncMemories:
                 q=q,
                 superseded=superseded,
                 known_at=moment_of(known_at),
+                order=order,
             )
             return await self._transport.call(request, MemoryList.from_dict, _call_options(options))
 
         return AsyncList(fetch)
+
+    async def count(
+        self,
+        *,
+        status: CountMemoriesStatus | Unset = UNSET,
+        type: str | Unset = UNSET,  # noqa: A002 name of the API
+        user_id: str | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
+        tag: str | Unset = UNSET,
+        q: str | Unset = UNSET,
+        superseded: bool | Unset = UNSET,
+        known_at: Moment | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> int:
+        """Count the memories that `list` would list, limited by `filters`."""
+        request = count_memories.request(
+            status=status,
+            type_=type,
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
+            tag=tag,
+            q=q,
+            superseded=superseded,
+            known_at=moment_of(known_at),
+            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+        )
+        counted = await self._transport.call(request, MemoryCount.from_dict, _call_options(options))
+        return counted.count
 
     async def update(
         self,
@@ -390,6 +430,14 @@ class AsyncMemories:
         """Process a memory again that failed."""
         memory = await self._transport.call(retry_memory.request(id), Memory.from_dict, options, repeatable="keyed")
         return await self._searchable(memory, wait_timeout, options) if wait else memory
+
+    async def retry_failed(self, user_id: str | Unset = UNSET, **options: Unpack[WriteOptions]) -> int:
+        """Process failed memories again, at most 1,000 per call, and return their number."""
+        body = body_of(user_id=user_id)
+        again = await self._transport.call(
+            retry_memories.request(), RetriedMemories.from_dict, options, body=body, repeatable="keyed"
+        )
+        return again.retried
 
     async def graph(self, id: str, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> MemoryGraph:  # noqa: A002
         """The entities of a memory, and the memories that share them, at most `limit`."""

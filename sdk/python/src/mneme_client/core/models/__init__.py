@@ -34,6 +34,7 @@ from .chat_completion_mneme_answer_state import ChatCompletionMnemeAnswerState
 from .chat_completion_usage import ChatCompletionUsage
 from .chat_history import ChatHistory
 from .chat_list import ChatList
+from .count_memories_status import CountMemoriesStatus
 from .delivery import Delivery
 from .delivery_attempts_item import DeliveryAttemptsItem
 from .delivery_event import DeliveryEvent
@@ -66,9 +67,11 @@ from .key_list import KeyList
 from .key_scopes_item import KeyScopesItem
 from .key_with_secret import KeyWithSecret
 from .key_with_secret_scopes_item import KeyWithSecretScopesItem
+from .list_memories_order import ListMemoriesOrder
 from .list_memories_status import ListMemoriesStatus
 from .matched_memories import MatchedMemories
 from .memory import Memory
+from .memory_count import MemoryCount
 from .memory_extraction import MemoryExtraction
 from .memory_failure import MemoryFailure
 from .memory_failure_code import MemoryFailureCode
@@ -138,6 +141,7 @@ from .result_chunk import ResultChunk
 from .result_chunk_standing import ResultChunkStanding
 from .result_memory import ResultMemory
 from .result_metadata import ResultMetadata
+from .retried_memories import RetriedMemories
 from .search_memories_by_url_mode import SearchMemoriesByUrlMode
 from .search_result import SearchResult
 from .search_result_explain import SearchResultExplain
@@ -204,6 +208,7 @@ __all__ = (
     "ChatCompletionUsage",
     "ChatHistory",
     "ChatList",
+    "CountMemoriesStatus",
     "Delivery",
     "DeliveryAttemptsItem",
     "DeliveryEvent",
@@ -236,9 +241,11 @@ __all__ = (
     "KeyScopesItem",
     "KeyWithSecret",
     "KeyWithSecretScopesItem",
+    "ListMemoriesOrder",
     "ListMemoriesStatus",
     "MatchedMemories",
     "Memory",
+    "MemoryCount",
     "MemoryExtraction",
     "MemoryFailure",
     "MemoryFailureCode",
@@ -308,6 +315,7 @@ __all__ = (
     "ResultChunkStanding",
     "ResultMemory",
     "ResultMetadata",
+    "RetriedMemories",
     "SearchMemoriesByUrlMode",
     "SearchResult",
     "SearchResultExplain",

@@ -23,6 +23,7 @@ class Key:
         user_id (None | str): the only user whose data the key can access; null: all users
         expires_at (datetime.datetime | None): ISO 8601, UTC
         last_used_at (datetime.datetime | None): ISO 8601, UTC
+        last_client (None | str): what used the key last: the first product of the `User-Agent`, such as `curl/8.9.1`
         created_at (datetime.datetime): ISO 8601, UTC
         redacted (str): first and last characters of the secret
     """
@@ -34,6 +35,7 @@ class Key:
     user_id: None | str
     expires_at: datetime.datetime | None
     last_used_at: datetime.datetime | None
+    last_client: None | str
     created_at: datetime.datetime
     redacted: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -65,6 +67,9 @@ class Key:
         else:
             last_used_at = self.last_used_at
 
+        last_client: None | str
+        last_client = self.last_client
+
         created_at = self.created_at.isoformat()
 
         redacted = self.redacted
@@ -80,6 +85,7 @@ class Key:
                 "userId": user_id,
                 "expires_at": expires_at,
                 "last_used_at": last_used_at,
+                "last_client": last_client,
                 "created_at": created_at,
                 "redacted": redacted,
             }
@@ -140,6 +146,13 @@ class Key:
 
         last_used_at = _parse_last_used_at(d.pop("last_used_at"))
 
+        def _parse_last_client(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        last_client = _parse_last_client(d.pop("last_client"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         redacted = d.pop("redacted")
@@ -152,6 +165,7 @@ class Key:
             user_id=user_id,
             expires_at=expires_at,
             last_used_at=last_used_at,
+            last_client=last_client,
             created_at=created_at,
             redacted=redacted,
         )

@@ -1,9 +1,10 @@
-"""List memories, newest first."""
+"""List memories, newest first or oldest first."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...models.list_memories_order import ListMemoriesOrder
 from ...models.list_memories_status import ListMemoriesStatus
 from ...types import UNSET, Unset
 
@@ -21,6 +22,7 @@ def request(
     q: str | Unset = UNSET,
     superseded: bool | Unset = UNSET,
     known_at: str | Unset = UNSET,
+    order: ListMemoriesOrder | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of list_memories."""
     params: dict[str, Any] = {}
@@ -50,6 +52,12 @@ def request(
     params["superseded"] = superseded
 
     params["knownAt"] = known_at
+
+    json_order: str | Unset = UNSET
+    if not isinstance(order, Unset):
+        json_order = order
+
+    params["order"] = json_order
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
