@@ -8,6 +8,7 @@ const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2
  * parts.
  */
 const MARKED_PIECES_MAX = 4;
+const BEFORE_PIECES_MAX = 4;
 
 /** Collects text. Collapses white space, including no-break spaces, and removes it at the ends of lines. */
 export class Line {
@@ -60,6 +61,11 @@ export class Line {
   since(mark: number): string | null {
     const pieces = this.#parts.length - mark;
     return pieces > 0 && pieces <= MARKED_PIECES_MAX ? this.#parts.slice(mark).join("") : null;
+  }
+
+  /** The last `BEFORE_PIECES_MAX` parts of the text before a mark. */
+  before(mark: number): string {
+    return this.#parts.slice(Math.max(0, mark - BEFORE_PIECES_MAX), mark).join("");
   }
 
   /** Removes the text since a mark. */

@@ -2,6 +2,7 @@
 // the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
+import { subscript, superscript } from "../scripts.ts";
 import {
   alternativeOf,
   formulaOf,
@@ -47,6 +48,7 @@ type Role =
   | "link"
   | "bold"
   | "superscript"
+  | "subscript"
   | "quoted"
   | "annotation";
 
@@ -73,6 +75,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["link", "a"],
       ["bold", "b strong"],
       ["superscript", "sup"],
+      ["subscript", "sub"],
       ["quoted", "q"],
       ["annotation", "rt"],
     ] as const
@@ -81,9 +84,16 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
 const CONTENT = setOf("article main section");
 /** Texts of permalinks: links from a heading to itself. */
 const PERMALINKS = setOf("# ¶ § 🔗 ⚓ ∞");
-/** Matches a number in superscript: an exponent or the mark of a note. */
-const RAISED_NUMBER = /^[-+−]?\d{1,4}$/;
-const NOTE_MARK = /^\[?(\d{1,3}|[a-z*†‡§])\]?$/i;
+
+/** A superscript or subscript. */
+interface Script {
+  /** Position in the line where it begins. */
+  readonly mark: number;
+  /** Whether it begins its line. */
+  readonly isFirst: boolean;
+  /** Whether it contains a link to a place on the same page. */
+  isReference: boolean;
+}
 
 /** An open table cell. */
 interface OpenCell {
@@ -99,6 +109,14 @@ interface SkippedElement {
   depth: number;
   /** Whether a main heading inside the element is read nevertheless. */
   readonly keepsHeading: boolean;
+}
+
+interface EndedScript extends Script {
+  readonly flow: Flow;
+  readonly role: Role;
+  readonly text: string;
+  /** Position in the line behind it. */
+  readonly end: number;
 }
 
 /** Reads elements and text into blocks. */
@@ -120,10 +138,10 @@ export class PageReader implements ElementHandler {
   #figures = 0;
   /** Open table cells. Each one has a flow; only the first flow, that of the page, belongs to no cell. */
   readonly #cells: OpenCell[] = [];
-  /**
-   * Open superscripts, each with its beginning. `isReference`: whether it contains a link to a place on the same page.
-   */
-  readonly #superscripts: { readonly mark: number; readonly isFirst: boolean; isReference: boolean }[] = [];
+  /** Open superscripts and subscripts. */
+  readonly #scripts: Script[] = [];
+  /** The script at the end of the text so far. It is written again when the text behind it is known. */
+  #ended: EndedScript | null = null;
 
   constructor(
     sink: PageSink,
@@ -201,7 +219,10 @@ export class PageReader implements ElementHandler {
   text(text: string): void {
     if (this.#skipped !== null) {
       if (this.#noContentDepth === 0) this.lostUnits += text.trim().length;
-    } else if (this.#flow.add(text)) this.shownUnits += text.trim().length;
+      return;
+    }
+    this.#completeScript(text);
+    if (this.#flow.add(text)) this.shownUnits += text.trim().length;
   }
 
   /** Ends the page: writes its last block. */
@@ -288,8 +309,8 @@ export class PageReader implements ElementHandler {
   #beginInline(flow: Flow, role: Role, attributes: Attributes): void {
     switch (role) {
       case "link": {
-        const superscript = this.#superscripts.at(-1);
-        if (superscript !== undefined && attributes.href?.startsWith("#") === true) superscript.isReference = true;
+        const script = this.#scripts.at(-1);
+        if (script !== undefined && attributes.href?.startsWith("#") === true) script.isReference = true;
         flow.beginLink();
         break;
       }
@@ -297,7 +318,8 @@ export class PageReader implements ElementHandler {
         flow.bold++;
         break;
       case "superscript":
-        this.#superscripts.push({ mark: flow.line.mark, isFirst: flow.line.last === "", isReference: false });
+      case "subscript":
+        this.#scripts.push({ mark: flow.line.mark, isFirst: flow.line.last === "", isReference: false });
         break;
       case "quoted":
         flow.add("“");
@@ -356,7 +378,8 @@ export class PageReader implements ElementHandler {
         flow.bold--;
         break;
       case "superscript":
-        this.#endSuperscript(flow);
+      case "subscript":
+        this.#endScript(flow, role);
         break;
       case "quoted":
         flow.add("”");
@@ -379,15 +402,33 @@ export class PageReader implements ElementHandler {
     open.cells.push({ ...cell, isBold, hasTable: flow.hasTable });
   }
 
-  /** Writes an exponent as `10^6` and the mark of a note as `[1]`; other superscripts stay unchanged. */
-  #endSuperscript(flow: Flow): void {
-    const superscript = this.#superscripts.pop();
-    if (superscript === undefined || superscript.isFirst) return;
-    const text = flow.line.since(superscript.mark)?.trim() ?? "";
-    const mark = superscript.isReference ? NOTE_MARK.exec(text)?.[1] : undefined;
-    if (mark === undefined && !RAISED_NUMBER.test(text)) return;
-    flow.line.cutFrom(superscript.mark);
-    flow.line.add(mark === undefined ? `^${text}` : `[${mark}]`);
+  /** Writes the script that ends at the current position again, now that the text behind it is known. */
+  #completeScript(after: string): void {
+    const script = this.#ended;
+    const isHere = script !== null && script.flow === this.#flow && script.end === script.flow.line.mark;
+    // a script behind a script, as in x_i^2, is no text behind it
+    if (isHere && this.#scripts.length === 0) this.#writeScript(script, after);
+    this.#ended = null;
+  }
+
+  #endScript(flow: Flow, role: Role): void {
+    const script = this.#scripts.pop();
+    const text = script === undefined ? null : flow.line.since(script.mark);
+    if (script === undefined || text === null || script.isFirst) return;
+    this.#writeScript({ ...script, flow, role, text, end: flow.line.mark }, "");
+  }
+
+  /** Writes a script instead of its text. @param after the text behind it, as far as it is known */
+  #writeScript(script: EndedScript, after: string): void {
+    const { line } = script.flow;
+    const isSpaced = line.last === " ";
+    const lead = /^\s*/.exec(script.text)?.[0] ?? "";
+    const place = { before: line.before(script.mark) + lead, after, isNote: script.isReference };
+    const written = script.role === "subscript" ? subscript(script.text, place) : superscript(script.text, place);
+    line.cutFrom(script.mark);
+    line.add(lead === "" ? written : lead + written.trimStart());
+    if (isSpaced) line.blank();
+    this.#ended = { ...script, end: line.mark };
   }
 }
 

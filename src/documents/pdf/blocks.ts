@@ -59,6 +59,8 @@ const SHORT_SHARE = 0.15;
 /** Matches bullets. In symbol fonts they are private-use characters. */
 const BULLET = /^(?:[•◦‣▪▫●○■□◆◇►▸▶➢➤✓✔∙⁃\ue000-\uf8ff]\s*|[-–—*·o]\s+)(?=\S)/;
 const NUMBER = /^(?:(\d{1,3})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{1,5})\)|[a-z]\))\s+(?=\S)/;
+/** Matches the mark at the beginning of a note or reference. */
+const NOTE = /^\[(?:\d{1,3}|[a-z])\]\s+(?=\S)/;
 /** Matches dot leaders: the dots between an entry of a table of contents and its page number. */
 const LEADER = /(?:\s*[.·…_]){4,}\s*/;
 const CONTENTS_ENTRY = / … [\divxlc]+$/;
@@ -148,7 +150,7 @@ function startsBlock(row: Row, group: readonly Row[], layout: Layout): boolean {
   if (distance < 0 || distance > PARAGRAPH_GAP * layout.leading * size) return true;
   if (Math.abs(row.size - above.size) > SIZE_TOLERANCE * size || row.isBold !== above.isBold) return true;
   const isOpen = isFull(above, row, layout) && !endsSentence(above.text);
-  if (BULLET.test(row.text) || (NUMBER.test(row.text) && !isOpen)) return true;
+  if (BULLET.test(row.text) || ((NUMBER.test(row.text) || NOTE.test(row.text)) && !isOpen)) return true;
   const shift = (row.left - above.left) / size;
   const isItem = markerOf(first.text) !== null;
   // a line below the text of an item continues it; a line below its marker does not

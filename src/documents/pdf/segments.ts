@@ -2,6 +2,7 @@
 // order.
 
 import type { Run } from "./pdfjs.ts";
+import { withScriptsWritten } from "./raised.ts";
 
 /** Part of a line without a wide gap. Coordinates as in `Run`. */
 export interface Segment {
@@ -57,11 +58,11 @@ const OVERPRINT = 0.15;
 const OVERPRINT_RUNS = 8;
 
 /** The segments of a page. */
-export function segmentsOf(runs: readonly Run[]): readonly Segment[] {
+export function segmentsOf(drawn: readonly Run[]): readonly Segment[] {
   const groups: Run[][] = [];
   let group: Run[] = [];
-  for (const [at, run] of runs.entries()) {
-    if (isOverprint(run, runs, at)) continue;
+  const runs = withScriptsWritten(drawn.filter((run, at) => !isOverprint(run, drawn, at)));
+  for (const run of runs) {
     const last = group.at(-1);
     if (last !== undefined && !continuesRun(last, run)) {
       groups.push(group);

@@ -102,14 +102,14 @@ describe("paragraphs", () => {
     expect(text).toBe("Harbour");
   });
 
-  test("a superscript stays on its line", async () => {
+  test("the mark of a note stays on its line", async () => {
     const text = await textOf([
       { text: "The harbour", x: 60, y: 100 },
       { text: "7", x: 113, y: 95, size: 6 },
       { text: "was built of grey stone.", x: 120, y: 100 },
       ...lines(PROSE, 60, 112),
     ]);
-    expect(text).toStartWith("The harbour7 was built");
+    expect(text).toStartWith("The harbour[7] was built");
   });
 
   test("lines that look like Markdown headings, tables or fences are escaped", async () => {

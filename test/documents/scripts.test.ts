@@ -1,0 +1,162 @@
+// Tests how superscripts and subscripts are written: raised numbers never continue a number, and what is raised only by
+// custom stays as it is. The cases are read as HTML and as PDF, whose only signs are font size and baseline.
+
+import { describe, expect, test } from "bun:test";
+import { READING_LIMITS } from "../../src/documents/budget.ts";
+import { readHtml } from "../../src/documents/html/read-html.ts";
+import { readPdf } from "../../src/documents/pdf/read-pdf.ts";
+import { ReadFailure } from "../../src/ports/document-reader.ts";
+import { buildPdf, type Drawn } from "./pdf/build-pdf.ts";
+
+/** Text with `{^…}` for a superscript and `{_…}` for a subscript, and the text that is read. */
+const CASES: readonly (readonly [written: string, read: string])[] = [
+  // powers
+  ["The count was 4.7 × 10{^6} cells.", "4.7 × 10^6 cells"],
+  ["The limit is 10{^3} cells.", "is 10^3 cells"],
+  ["It is 3.2·10{^−7} mol.", "3.2·10^−7 mol"],
+  ["A byte has 2{^8} = 256 values.", "2^8 = 256"],
+  ["There are 2{^32} addresses.", "2^32 addresses"],
+  ["Use 2{^n} nodes.", "2^n nodes"],
+  ["The pond measures 250 m{^2} in spring.", "250 m^2 in"],
+  ["The lake holds 3.5 km{^3} of water.", "3.5 km^3 of"],
+  ["It absorbs 4 mol m{^−2} s{^−1} of light.", "m^−2 s^−1 of"],
+  ["Einstein wrote E = mc{^2} in 1905.", "E = mc^2 in 1905"],
+  ["The fit had R{^2} of 0.93.", "R^2 of"],
+  ["Then x{^2} is even.", "Then x^2 is"],
+  ["The sum (a+b){^2} is positive.", "(a+b)^2 is"],
+  ["An ion Ca{^2+} is charged.", "Ca^2+ is"],
+  ["Fläche: 45 м{^2} жилья.", "45 м^2 жилья"],
+  // marks of notes
+  ["The treaty was signed in 1997{^12} and renewed.", "in 1997[12] and"],
+  ["The census counted 12,450{^7} people.", "12,450[7] people"],
+  ["Population 273.879.750{^1} in all.", "273.879.750[1] in"],
+  ["It ended in 1849{^4,5} at last.", "1849[4,5] at"],
+  ["Women were 38 %{^8} of all.", "38 %[8] of"],
+  ["He said “it was over.”{^6} Then he left.", "over.”[6] Then"],
+  ["Der Hafen{^10} wurde gebaut.", "Hafen[10] wurde"],
+  ["Le port{^3} fut construit.", "port[3] fut"],
+  ["Население{^12} выросло.", "Население[12] выросло"],
+  ["The price of 9.90 €{^2} is fixed.", "9.90 €[2] is"],
+  // indices
+  ["The sample x{_i} is small.", "x_i is"],
+  ["The speed v{_max} was high.", "v_max was"],
+  ["It is a{_n+1} here.", "a_(n+1) here"],
+  ["The value x{_i}{^2} is used.", "x_i^2 is"],
+  ["The number 1010{_2} is ten.", "1010_2 is"],
+  // what stays as it is
+  ["Water is H{_2}O here.", "H2O here"],
+  ["Carbon dioxide CO{_2} is a gas.", "CO2 is"],
+  ["Alumina Al{_2}O{_3} is hard.", "Al2O3 is"],
+  ["On the 1{^st} of May.", "1st of"],
+  ["On the 22{^nd} of May.", "22nd of"],
+  ["Le 1{^er} mars.", "1er mars"],
+  ["Le XIX{^e} siècle.", "XIXe siècle"],
+  ["Chez M{^me} Curie.", "Mme Curie"],
+  ["Mneme{^TM} is free.", "MnemeTM is"],
+  ["It was 25{^o}C today.", "25°C today"],
+];
+
+/** Parts of a text: `level` is 1 for a superscript, −1 for a subscript. */
+function partsOf(written: string): { text: string; level: number }[] {
+  return written.split(/(\{[_^][^}]*\})/).flatMap((text) => {
+    if (text === "") return [];
+    if (!text.startsWith("{")) return [{ text, level: 0 }];
+    return [{ text: text.slice(2, -1), level: text[1] === "^" ? 1 : -1 }];
+  });
+}
+
+function asHtml(written: string): string {
+  const body = partsOf(written).map(({ text, level }) => {
+    const name = level > 0 ? "sup" : "sub";
+    return level === 0 ? text : `<${name}>${text}</${name}>`;
+  });
+  return `<p>${body.join("")}</p>`;
+}
+
+/** A line in which each character is half a font size wide. */
+function lineOf(written: string, y: number, { size = 10, share = 0.65, raised = 0.35, lowered = 0.2 } = {}): Drawn[] {
+  let x = 60;
+  let start = 60;
+  return partsOf(written).map(({ text, level }) => {
+    const own = level === 0 ? size : share * size;
+    if (level > 0) x = Math.max(x, start);
+    const drawn = { text, x, y: y - (level > 0 ? raised * size : -Math.max(0, -level) * lowered * size), size: own };
+    start = x;
+    x += 0.5 * own * text.length;
+    return { ...drawn, font: "unicode" as const };
+  });
+}
+
+async function pdfText(...lines: readonly Drawn[]): Promise<string> {
+  const document = await readPdf(buildPdf({ pages: [lines] }));
+  if (document instanceof ReadFailure) throw document;
+  return document.pieces.join("");
+}
+
+function htmlText(page: string): string {
+  const document = readHtml([page], READING_LIMITS);
+  if (document instanceof ReadFailure) throw document;
+  return document.pieces.join("");
+}
+
+describe("superscripts and subscripts", () => {
+  for (const [written, expected] of CASES) {
+    test(`${written} is read as ${expected}`, async () => {
+      expect(htmlText(asHtml(written))).toContain(expected);
+      expect(await pdfText(...lineOf(written, 100))).toContain(expected);
+      // as another program writes it: larger scripts, raised and lowered by half a font size
+      expect(await pdfText(...lineOf(written, 100, { share: 0.8, raised: 0.5, lowered: 0.45 }))).toContain(expected);
+    });
+  }
+
+  test("a raised mark begins a note, and shows that the same letter is a mark in the text", async () => {
+    const note = { text: "a", x: 60, y: 697, size: 5, font: "unicode" } as const;
+    const text = { text: "Without the lakes of the north.", x: 63, y: 700, size: 8, font: "unicode" } as const;
+    const body = lineOf("The area of 1,284,000{^a} is land.", 100);
+    expect(await pdfText(...body, note, text)).toBe(
+      "# The area of 1,284,000[a] is land.\n\n[a] Without the lakes of the north.",
+    );
+  });
+
+  test("a link to a note makes any mark a note", () => {
+    expect(htmlText('<p>10<sup><a href="#n">3</a></sup> and word<sup><a href="#m">*</a></sup>')).toBe(
+      "10[3] and word[*]",
+    );
+  });
+
+  test("fractions are numbers of their own", () => {
+    expect(htmlText("<p>1<sup>1</sup>⁄<sub>2</sub> and <sup>3</sup>/<sub>4</sub> cups")).toBe("1 1⁄2 and 3/4 cups");
+  });
+});
+
+describe("a PDF keeps", () => {
+  test("an initial beside the paragraph that it begins", async () => {
+    const text = await pdfText(
+      { text: "T", x: 60, y: 120, size: 36 },
+      { text: "he", x: 84, y: 104, size: 12 },
+      { text: "harbour was built.", x: 100, y: 104, size: 12 },
+    );
+    expect(text).not.toMatch(/[[^_]/);
+  });
+
+  test("words in small type and small capitals on the same baseline", async () => {
+    const text = await pdfText(
+      { text: "The S", x: 60, y: 100, size: 12, font: "unicode" },
+      { text: "MALL", x: 90, y: 100, size: 8, font: "unicode" },
+      { text: " 42 ", x: 106, y: 100, size: 8, font: "unicode" },
+      { text: "house", x: 122, y: 100, size: 12, font: "unicode" },
+    );
+    expect(text).toBe("The SMALL 42 house");
+  });
+
+  test("rotated text, with its superscripts", async () => {
+    const upright = lineOf("The count was 10{^6} cells in the harbour of the old town.", 100);
+    const text = await pdfText(
+      ...upright,
+      { text: "Side note 10", x: 500, y: 400, size: 10, degrees: 90, font: "unicode" },
+      { text: "5", x: 496.5, y: 340, size: 6.5, degrees: 90, font: "unicode" },
+    );
+    expect(text).toContain("Side note 10^5");
+    expect(text).toContain("10^6 cells");
+  });
+});
