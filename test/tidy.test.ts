@@ -109,6 +109,7 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
   [/^unpdf/, "src/documents/pdf/pdfjs.ts", "go through openPdf"],
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],
+  [/^numfmt$/, "src/documents/office/xlsx-numbers.ts", "use what xlsx-numbers.ts exports"],
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];
 

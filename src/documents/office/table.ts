@@ -10,6 +10,8 @@ export interface Cell {
   /** Number of columns that the cell spans. */
   readonly span: number;
   readonly isBold: boolean;
+  /** Whether the file stores the value as a number that is not a time. Absent if the format does not tell. */
+  readonly isNumber?: boolean;
 }
 
 /** Whether the format of a table shows that its first row is a header: certainly, probably, or not at all. */
@@ -129,13 +131,19 @@ export function namesColumns(
   const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
   const isFull = filledBelow.every(({ column }) => column === corner || named.has(column));
   const isBold = filled.every((cell) => cell.isBold) && !filledBelow.every((cell) => cell.isBold);
-  const isAboveQuantities = filledBelow.some(({ column, text }) => isQuantity(text) && named.has(column));
+  const isAboveQuantities = filledBelow.some((cell) => holdsQuantity(cell) && named.has(cell.column));
   return isBold || (isFull && (isAboveQuantities || (hint === "likely" && filled.length >= 3)));
 }
 
 /** Whether the text of a cell can be a column name. */
-export function isName({ text }: Cell): boolean {
-  return !isQuantity(text) || YEAR.test(text);
+export function isName(cell: Cell): boolean {
+  return !holdsQuantity(cell) || YEAR.test(cell.text);
+}
+
+/** Whether a cell holds a number, an amount or a date. */
+export function holdsQuantity({ text, isNumber = false }: Cell): boolean {
+  // a spreadsheet adds in parentheses how it shows a date
+  return isNumber || isQuantity(text) || DATE.test(text.slice(0, 80).replace(/ \([^()]*\)$/, ""));
 }
 
 /** Whether a text is a number, an amount or a date. */

@@ -1,10 +1,20 @@
-// Formats the numbers in cells by their number formats (ECMA-376-1, 18.8.30 and 18.8.31). Dates are written in ISO
-// 8601, whatever order and language the sheet uses.
+// Writes the values of cells by their number formats (ECMA-376-1, 18.8.30 and 18.8.31), as the sheet shows them. The
+// library numfmt interprets the format codes. What a format hides or rewrites is added in parentheses, so that it is
+// found: the value of a code or a scaled number, and dates in ISO 8601.
 
+import { format, isValidFormat } from "numfmt";
 import { isoTime } from "../../kit/clock.ts";
+import { onOneLine } from "../text-writer.ts";
 
-/** A function that formats the number of a cell as the sheet shows it. */
-export type ShowNumber = (value: number) => string;
+/** How cells with a number format are written. */
+export interface NumberFormat {
+  /** Writes a number. */
+  number(value: number): string;
+  /** Writes a text. */
+  text(text: string): string;
+  /** Whether its numbers are dates or times. */
+  readonly isTime: boolean;
+}
 
 const DAY_MS = 86_400_000;
 /**
@@ -13,26 +23,39 @@ const DAY_MS = 86_400_000;
  */
 const DAY_ZERO_1900_MS = -2_209_161_600_000;
 const DAY_ZERO_1904_MS = -2_082_844_800_000;
+/** Number of days between the beginnings of the two systems. */
+const DAYS_1904 = 1_462;
 const PHANTOM_DAY = 60;
 /** Number of the first day after 31 December 9999. */
 const DAYS_MAX = 2_958_466;
 /** Number of significant digits of a number in Excel. */
 const DIGITS = 15;
+/** Maximum length of a format code in UTF-16 code units. Excel's is 255; longer ones are not interpreted. */
+const CODE_UNITS_MAX = 255;
+/** Maximum number of digits of a denominator in a format code. Excel's is 7; more take long to compute. */
+const DENOMINATOR_DIGITS = /\/[ ]*[?#0]{8,}/;
 
-/** Built-in formats, which files do not define. */
+/** Built-in formats, which files do not define. Formats that depend on the region are written in ISO 8601. */
 const BUILT_IN: Readonly<Record<number, string>> = {
   1: "0",
   2: "0.00",
   3: "#,##0",
   4: "#,##0.00",
+  5: "#,##0;(#,##0)",
+  6: "#,##0;(#,##0)",
+  7: "#,##0.00;(#,##0.00)",
+  8: "#,##0.00;(#,##0.00)",
   9: "0%",
   10: "0.00%",
+  11: "0.00E+00",
+  12: "# ?/?",
+  13: "# ??/??",
   14: "yyyy-mm-dd",
   15: "d-mmm-yy",
   16: "d-mmm",
   17: "mmm-yy",
-  18: "h:mm",
-  19: "h:mm:ss",
+  18: "h:mm AM/PM",
+  19: "h:mm:ss AM/PM",
   20: "h:mm",
   21: "h:mm:ss",
   22: "yyyy-mm-dd h:mm",
@@ -46,7 +69,9 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   44: "$#,##0.00;($#,##0.00)",
   45: "mm:ss",
   46: "[h]:mm:ss",
-  47: "mm:ss",
+  47: "mm:ss.0",
+  48: "##0.0E+0",
+  49: "@",
 };
 /** Whether an id is a date format of the East Asian editions of Excel. */
 const isBuiltInDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && id <= 58);
@@ -57,26 +82,28 @@ export function builtInFormat(id: number): string {
 }
 
 /**
- * Returns the function that formats numbers by a format code.
+ * Interprets a format code.
  * @param is1904 whether the workbook counts days from 1904
  */
-export function numberFormat(code: string, is1904: boolean): ShowNumber {
-  const sections = sectionsOf(code).map((section) => sectionFormat(section, is1904));
-  // sections with conditions are not supported, because they are rare
-  if (/\[[<>=]/.test(code)) return general;
-  return (value) => {
-    const [positive = general, negative, zero] = sections;
-    if (value < 0 && negative !== undefined) return negative(-value);
-    if (value === 0 && zero !== undefined) return zero(value);
-    return positive(value);
-  };
+export function numberFormat(code: string, is1904: boolean): NumberFormat {
+  if (code.length > CODE_UNITS_MAX || DENOMINATOR_DIGITS.test(code) || !isValidFormat(code)) return GENERAL;
+  const sections = sectionsOf(code);
+  if (sections.every((section) => /^(?:\[(?!(?:h+|m+|s+)\])[^\]]*\])*(?:general|@)?$/i.test(section.trim())))
+    return GENERAL;
+  const first = sections[0] ?? "";
+  const time = timeOf(first);
+  const number = time === null ? quantityFormat(code) : timeFormat(code, time, is1904);
+  return { number, text: textFormat(code, sections), isTime: time !== null };
 }
 
-/** Formats a number without a format: with 15 significant digits, as Excel does. */
+/** Writes a number without a format: with 15 significant digits, as Excel does. */
 export function general(value: number): string {
   const exact = String(value);
   return exact.length <= DIGITS ? exact : String(Number(value.toPrecision(DIGITS)));
 }
+
+/** The format of cells that have none. */
+export const GENERAL: NumberFormat = { number: general, text: (text) => text, isTime: false };
 
 /** Splits a format code into its sections for positive numbers, negative numbers, zero and text. */
 function sectionsOf(code: string): string[] {
@@ -94,43 +121,46 @@ function sectionsOf(code: string): string[] {
  */
 const TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|./gsu;
 
-function sectionFormat(section: string, is1904: boolean): ShowNumber {
-  const tokens = [...section.matchAll(TOKEN)].map(([token]) => token);
-  // a locale code in brackets may precede the other characters
-  if (/^(?:\[[^\]]*\])*general$/i.test(section.trim())) return general;
-  const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
-  const letters = tokens.filter((token) => token.length === 1).join("");
-  if (isElapsed) return elapsed;
-  if (/[ymdhs]/i.test(letters.replace(/am\/pm|a\/p/gi, ""))) {
-    const shown = datePrecision(letters);
-    return (value) => dateText(value, shown, is1904) ?? general(value);
-  }
-  return quantityFormat(tokens);
-}
-
-/** Formats a duration. Its hours may exceed 24. */
-function elapsed(value: number): string {
-  const seconds = Math.round(value * (DAY_MS / 1000));
-  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  return `${hours}:${twoDigits(minutes)}:${twoDigits(rest)}`;
-}
-
-interface DatePrecision {
+/** Which parts of a time a section shows. */
+interface TimePrecision {
   readonly date: "none" | "year" | "month" | "day";
   readonly time: "none" | "minutes" | "seconds";
+  /** Whether it is a duration, whose hours may exceed 24. */
+  readonly isElapsed: boolean;
 }
 
-function datePrecision(letters: string): DatePrecision {
-  const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|y+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
+/** null if the section shows no time. */
+function timeOf(section: string): TimePrecision | null {
+  const tokens = [...section.matchAll(TOKEN)].map(([token]) => token);
+  if (/^(?:\[[^\]]*\])*\s*general/i.test(section)) return null;
+  const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
+  const letters = tokens.filter((token) => token.length === 1).join("");
+  // an `e` behind a digit placeholder belongs to scientific notation; others are years of the East Asian calendars
+  if (!isElapsed && !/[ymdhsb]/i.test(letters.replace(/am\/pm|a\/p/gi, "")) && !/^[^0#?]*e/i.test(letters)) return null;
+  const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|[yeb]+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
   // `m` means minutes if it follows hours or precedes seconds; otherwise it means months
   const isMonth = (at: number) => units[at] === "m" && units[at - 1] !== "h" && units[at + 1] !== "s";
   const hasMonth = units.some((_, at) => isMonth(at));
-  const date = units.includes("d") ? "day" : hasMonth ? "month" : units.includes("y") ? "year" : "none";
+  const hasYear = units.some((unit) => unit === "y" || unit === "e" || unit === "b");
+  const date = units.includes("d") ? "day" : hasMonth ? "month" : hasYear ? "year" : "none";
   const hasTime = units.includes("h") || units.some((unit, at) => unit === "m" && !isMonth(at));
-  return { date, time: units.includes("s") ? "seconds" : hasTime ? "minutes" : "none" };
+  return { date, time: units.includes("s") ? "seconds" : hasTime ? "minutes" : "none", isElapsed };
 }
 
-function dateText(value: number, { date, time }: DatePrecision, is1904: boolean): string | null {
+function timeFormat(code: string, precision: TimePrecision, is1904: boolean): NumberFormat["number"] {
+  return (value) => {
+    const shown = shownBy(code, is1904 ? value + DAYS_1904 : value);
+    if (precision.isElapsed) return shown || general(value);
+    const iso = isoText(value, precision, is1904);
+    if (iso === null) return general(value);
+    if (shown === "" || shown.includes(iso)) return shown || iso;
+    // on a clock of 24 hours, what the sheet shows has the same digits, with or without a leading zero
+    const isSame = precision.date === "none" && /^[\d:.]+$/.test(shown);
+    return isSame ? shown : `${iso} (${shown})`;
+  };
+}
+
+function isoText(value: number, { date, time }: TimePrecision, is1904: boolean): string | null {
   if (!(value >= 0 && value < DAYS_MAX)) return null;
   const days = is1904 || value >= PHANTOM_DAY ? value : value + 1;
   const zero = is1904 ? DAY_ZERO_1904_MS : DAY_ZERO_1900_MS;
@@ -140,53 +170,50 @@ function dateText(value: number, { date, time }: DatePrecision, is1904: boolean)
   return [iso.slice(0, dateLength), iso.slice(11, 11 + timeLength)].filter((part) => part !== "").join(" ");
 }
 
-function twoDigits(value: number): string {
-  return String(value).padStart(2, "0");
-}
-
-function quantityFormat(tokens: readonly string[]): ShowNumber {
-  const places = tokens.map((token) => /^[0#?]$/.test(token));
-  const [first, last] = [places.indexOf(true), places.lastIndexOf(true)];
-  const isOther = tokens.some((token) => token === "@" || token === "/" || /^[eE]$/.test(token));
-  if (isOther) return general;
-  if (first === -1) {
-    // the section has only literal text, such as a dash for zero. A number that the format hides is shown nevertheless.
-    const shown = tokens.map(literalOf).join("").trim();
-    return shown === "" ? general : () => shown;
-  }
-  const inner = tokens.slice(first, last + 1);
-  const point = inner.indexOf(".");
-  const decimals = point === -1 ? [] : inner.slice(point + 1).filter((token) => /^[0#?]$/.test(token));
-  const decimalsMin = decimals.filter((token) => token === "0").length;
-  const isGrouped = inner.includes(",");
-  const after = tokens.slice(last + 1);
-  // each comma after the last digit placeholder divides the number by a thousand
-  const divisor =
-    1000 **
-    (after.findIndex((token) => token !== ",") === -1 ? after.length : after.findIndex((token) => token !== ","));
-  const percents = tokens.filter((token) => token === "%").length;
-  const before = tokens.slice(0, first).map(literalOf).join("");
-  const suffix = after.map(literalOf).join("");
-  const digits = {
-    minimumFractionDigits: Math.min(decimalsMin, DIGITS),
-    maximumFractionDigits: Math.min(decimals.length, DIGITS),
-  };
-  const shown = new Intl.NumberFormat("en-US", { ...digits, useGrouping: isGrouped });
+function quantityFormat(code: string): NumberFormat["number"] {
+  // the language of a currency decides only about dates
+  const plain = code.replace(/\[\$([^\]-]*)-[0-9a-f]+\]/gi, (_, currency: string) =>
+    currency === "" ? "" : `[$${currency}]`,
+  );
   return (value) => {
-    const scaled = Number(((value * 100 ** percents) / divisor).toPrecision(DIGITS));
-    // 0.005 is written as it is, not rounded to 0
-    if (scaled !== 0 && Number(scaled.toFixed(Math.min(decimals.length, DIGITS))) === 0)
-      return general(scaled) + suffix;
-    return (value < 0 ? "-" : "") + before + shown.format(Math.abs(scaled)) + suffix;
+    const shown = shownBy(plain, value).replace(/(\d)\.$/, "$1");
+    // a number that the format hides is written nevertheless
+    if (shown === "") return general(value);
+    return isShown(shown, value) ? shown : `${shown} (${shown.includes("%") ? percent(value) : general(value)})`;
   };
 }
 
-/** The text of a token that is not a digit placeholder. */
-function literalOf(token: string): string {
-  if (token.startsWith('"')) return token.replaceAll('"', "");
-  // for example [$€-407]: a currency and the code of its language
-  if (token.startsWith("[")) return /^\[\$([^-\]]*)/.exec(token)?.[1] ?? "";
-  if (token.startsWith("\\")) return token.slice(1);
-  if (token.startsWith("_") || token.startsWith("*") || token === ",") return "";
-  return token;
+function percent(value: number): string {
+  return `${general(Number((value * 100).toPrecision(DIGITS)))}%`;
+}
+
+/** Whether a text contains a number with its sign, rounded to the digits that it shows. */
+function isShown(shown: string, value: number): boolean {
+  if (value < 0 && !/[-−–(]/.test(shown)) return false;
+  const numbers = shown.match(/[\d,]*\d(?:\.\d*)?|\.\d+/g);
+  // a word for a state, or a dash for zero
+  if (numbers === null) return value === 0 || value === 1;
+  if (/\d\/\d/.test(shown)) return false;
+  const size = Math.abs(value) * (shown.includes("%") ? 100 : 1);
+  return numbers.some((written) => {
+    if (/^0\d/.test(written) || (written.includes(",") && !/^\d{1,3}(?:,\d{2,4})+(?:\.|$)/.test(written))) return false;
+    const number = Number(written.replaceAll(",", ""));
+    const decimals = written.split(".")[1]?.length ?? 0;
+    return (number !== 0 || size === 0) && Math.abs(number - size) <= 0.500_001 * 10 ** -decimals;
+  });
+}
+
+/** Writes texts by the fourth section, such as `@" Ltd"`. Other formats leave texts as they are, and so does this. */
+function textFormat(code: string, sections: readonly string[]): NumberFormat["text"] {
+  const section = sections.find((each) => each.replace(/"[^"]*"|\\./g, "").includes("@"));
+  if (section === undefined || /^(?:\[[^\]]*\]|[_*].|\s)*@(?:[_*].|\s)*$/.test(section)) return (text) => text;
+  return (text) => {
+    const shown = shownBy(code, text);
+    return shown.includes(text) ? shown : text;
+  };
+}
+
+/** What a sheet shows, on one line; empty if it shows nothing. */
+function shownBy(code: string, value: number | string): string {
+  return onOneLine(format(code, value, { locale: "en-US", throws: false, invalid: "", nbsp: false }));
 }

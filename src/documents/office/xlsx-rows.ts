@@ -9,8 +9,8 @@ import {
   columnNames,
   HEADER_ROWS_MAX,
   headerRows,
+  holdsQuantity,
   isName,
-  isQuantity,
   namesColumns,
   rowLine,
   type TableRow,
@@ -131,7 +131,7 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
   const waiting = merged.toSorted((one, other) => other.top - one.top);
   // the key is the first column of a range; in valid sheets merged ranges do not overlap
   const active = new Map<number, Merged>();
-  for (const { row, columns, texts, isBold } of [...rows].sort((one, other) => one.row - other.row)) {
+  for (const { row, columns, texts, areNumbers, isBold } of [...rows].sort((one, other) => one.row - other.row)) {
     budget.checkTime();
     for (const [left, { range, text }] of active) {
       if (range.bottom < row || text === "" || text.length > LABEL_UNITS_MAX) active.delete(left);
@@ -140,7 +140,9 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
       waiting.pop();
       if (next.bottom >= row) active.set(next.left, { range: next, text: "" });
     }
-    const cells = columns.map((column, at) => ({ text: texts[at] ?? "", column, span: 1, isBold }));
+    const cells = columns.map((column, at) => {
+      return { text: texts[at] ?? "", column, span: 1, isBold, isNumber: areNumbers[at] ?? false };
+    });
     if (active.size > 0) share(row, cells, active.values(), budget);
     cells.sort((one, other) => one.column - other.column);
     yield {
@@ -198,8 +200,8 @@ function isHeaderGroup(above: readonly Line[], rows: readonly Line[]): boolean {
  * worse than none.
  */
 function continuesTable(last: Line | undefined, rows: readonly Line[], names: ColumnNames): boolean {
-  const kinds = new Map(last?.cells.map(({ column, text }) => [column, isQuantity(text)]));
-  const fits = ({ column, text }: Cell) =>
-    names.has(column) && (kinds.get(column) ?? isQuantity(text)) === isQuantity(text);
+  const kinds = new Map(last?.cells.map((cell) => [cell.column, holdsQuantity(cell)]));
+  const fits = (cell: Cell) =>
+    names.has(cell.column) && (kinds.get(cell.column) ?? holdsQuantity(cell)) === holdsQuantity(cell);
   return rows.length > 0 && rows.every(({ cells }) => cells.length > 1 && cells.every(fits));
 }

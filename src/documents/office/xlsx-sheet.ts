@@ -14,6 +14,8 @@ export interface SheetRow {
   /** Column number, from 0. */
   readonly columns: number[];
   readonly texts: string[];
+  /** For each cell, whether it holds a number that is not a time. */
+  readonly areNumbers: boolean[];
   /** Whether all cells are bold. */
   isBold: boolean;
 }
@@ -52,7 +54,7 @@ export class SheetReader implements XmlHandler {
       case "x:row":
         this.#rowNumber = Number.parseInt(attributes.r ?? "", 10) || this.#rowNumber + 1;
         this.#column = -1;
-        this.#row = { row: this.#rowNumber, columns: [], texts: [], isBold: true };
+        this.#row = { row: this.#rowNumber, columns: [], texts: [], areNumbers: [], isBold: true };
         break;
       case "x:c":
         this.#column = columnOfName(attributes.r ?? "") ?? this.#column + 1;
@@ -104,12 +106,13 @@ export class SheetReader implements XmlHandler {
   }
 
   #addCell(): void {
-    const { show, isBold } = this.context.look(this.#style);
-    const text = cellText(this.#type, this.#value, this.#formula, this.context.strings, show);
+    const { format, isBold } = this.context.look(this.#style);
+    const text = cellText(this.#type, this.#value, this.#formula, this.context.strings, format);
     if (text === "" || this.#row === null) return;
     this.context.budget.addCells(1);
     this.#row.columns.push(this.#column);
     this.#row.texts.push(text);
+    this.#row.areNumbers.push(this.#type === "n" && !format.isTime);
     if (!isBold) this.#row.isBold = false;
   }
 }
@@ -119,22 +122,24 @@ function cellText(
   value: string,
   formula: string,
   strings: readonly string[] | null,
-  show: CellStyle["show"],
+  format: CellStyle["format"],
 ): string {
   // a formula for which the file has no calculated value
   if (value === "") return formula.trim() === "" ? "" : onOneLine(`=${formula}`);
   switch (type) {
     case "s":
       if (strings === null) refuse("The file is damaged: the part that holds the texts of its cells is missing.");
-      return strings[Number.parseInt(value, 10)] ?? "";
+      return format.text(strings[Number.parseInt(value, 10)] ?? "");
     case "b":
       return value.trim() === "1" || value.trim() === "true" ? "TRUE" : "FALSE";
     case "n": {
       const number = Number(value);
-      return Number.isFinite(number) && value.trim() !== "" ? onOneLine(show(number)) : onOneLine(value);
+      return Number.isFinite(number) && value.trim() !== "" ? format.number(number) : onOneLine(value);
     }
-    default:
+    case "e":
       return sheetText(value);
+    default:
+      return format.text(sheetText(value));
   }
 }
 

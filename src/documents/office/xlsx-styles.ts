@@ -1,16 +1,16 @@
 // Reads the cell styles of a workbook: number formats and bold fonts (ECMA-376-1, 18.8).
 
 import type { OfficePackage } from "./package.ts";
-import { builtInFormat, general, numberFormat, type ShowNumber } from "./xlsx-numbers.ts";
+import { builtInFormat, GENERAL, type NumberFormat, numberFormat } from "./xlsx-numbers.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Style of cells. */
 export interface CellStyle {
-  readonly show: ShowNumber;
+  readonly format: NumberFormat;
   readonly isBold: boolean;
 }
 
-const PLAIN: CellStyle = { show: general, isBold: false };
+const PLAIN: CellStyle = { format: GENERAL, isBold: false };
 
 /** Returns the function that finds a style by its number. @throws ReadFailure if the part is damaged */
 export function readCellStyles(
@@ -27,7 +27,7 @@ export function readCellStyles(
     const written = reader.cells[style];
     if (written === undefined) return PLAIN;
     const code = reader.formats.get(written.format) ?? builtInFormat(written.format);
-    const look = { show: numberFormat(code, is1904), isBold: reader.boldFonts[written.font] ?? false };
+    const look = { format: numberFormat(code, is1904), isBold: reader.boldFonts[written.font] ?? false };
     looks.set(style, look);
     return look;
   };
