@@ -1,6 +1,7 @@
 // The one list of operations. Routes, rate limits, the OpenAPI document, the reference and docs/api.md all derive from
 // it.
 
+import type { ActivityService } from "../services/activity.ts";
 import type { AnswerService } from "../services/answers.ts";
 import type { ChatService } from "../services/chats.ts";
 import type { DeletionService } from "../services/deletions.ts";
@@ -13,6 +14,7 @@ import type { ProjectService } from "../services/projects.ts";
 import type { SearchService } from "../services/search.ts";
 import type { UserService } from "../services/users.ts";
 import type { WebhookService } from "../services/webhooks.ts";
+import { activityOperation } from "./activity.ts";
 import { chatOperations } from "./chats.ts";
 import { deletionOperations } from "./deletions.ts";
 import { embedderOperations } from "./embedders.ts";
@@ -44,6 +46,7 @@ export interface OperationDependencies extends UploadDependencies, UrlDependenci
   readonly keys: KeyService;
   readonly projects: ProjectService;
   readonly projectModels: ProjectModelService;
+  readonly activity: ActivityService;
   readonly webhooks: WebhookService;
 }
 
@@ -64,6 +67,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     profileOperation(uses.profiles),
     ...keyOperations(uses.keys, uses.clock),
     ...projectOperations(uses.projects),
+    activityOperation(uses.activity),
     ...embedderOperations(uses.projectModels),
     ...webhookOperations(uses.webhooks),
   ];

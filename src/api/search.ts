@@ -7,6 +7,7 @@ import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { scopeOf } from "../domain/memory-attributes.ts";
 import type { Principal } from "../domain/scope.ts";
+import type { ActivityService } from "../services/activity.ts";
 import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { Asker, RequestedSearch, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
@@ -21,13 +22,14 @@ import { queryView, searchView, sourceView } from "./views.ts";
 export interface SearchDependencies {
   readonly search: SearchService;
   readonly answers: AnswerService;
+  readonly activity: ActivityService;
 }
 
 /** The fields of a search, by POST or by GET. */
 type SearchBody = Omit<schema.SearchMemories, "filters">;
 
 /** The operations searchMemories (POST and GET) and queryMemories. */
-export function searchOperations({ search, answers }: SearchDependencies): readonly Operation[] {
+export function searchOperations({ search, answers, activity }: SearchDependencies): readonly Operation[] {
   const searchFor = async (
     principal: Principal,
     body: SearchBody,
@@ -47,7 +49,9 @@ export function searchOperations({ search, answers }: SearchDependencies): reado
       ...askedAt(body),
       ...knownAtOf(body),
     };
+    const startedAt = performance.now();
     const ranking = await search.search(principal, requested, asker);
+    activity.searched(principal.projectId, ranking.mode, performance.now() - startedAt);
     return { status: 200, body: searchView(ranking, body.explain === true) };
   };
 

@@ -33,7 +33,7 @@ import { sharedCoordination } from "./coordination.ts";
 import { storeLayout } from "./migration/layout.ts";
 import {
   createDirectory,
-  flushAccounts,
+  flushNoted,
   indexOpener,
   installedModel,
   openEmbeddedStorage,
@@ -84,7 +84,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   });
   closers.add(() => stores.close());
   const whyClosed = () => stores.whyClosed();
-  closers.add(() => flushAccounts({ stores, whyClosed }));
+  closers.add(() => flushNoted({ stores, whyClosed }));
   refuseOtherDatabase(join(dataDir, DATABASE_ID), stores.databaseId);
 
   const agreed = stores.coordination(log);

@@ -126,7 +126,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   });
   closers.add(() => stores.close());
   const whyClosed = async () => (stores.isClosed() ? storeError("closed", rowsPath).message : null);
-  closers.add(() => flushAccounts({ stores, whyClosed }));
+  closers.add(() => flushNoted({ stores, whyClosed }));
   const files = openSpool(uploadsPath, { clock, log });
 
   const disk = new DiskReserve({ path: join(config.dataDir, "reserve"), log });
@@ -183,8 +183,10 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
 }
 
 /** Stores when keys were used last, unless changes are refused. */
-export async function flushAccounts({ stores, whyClosed }: Pick<Storage, "stores" | "whyClosed">): Promise<void> {
-  if ((await whyClosed()) === null) await stores.accounts.flush();
+export async function flushNoted({ stores, whyClosed }: Pick<Storage, "stores" | "whyClosed">): Promise<void> {
+  if ((await whyClosed()) !== null) return;
+  await stores.accounts.flush();
+  await stores.activity.flush();
 }
 
 /** The parts of an index that do not depend on the embedders. */

@@ -5,7 +5,7 @@ import type { NodeTasks } from "../ports/coordination.ts";
 import type { DeletionService } from "../services/deletions.ts";
 import type { ProjectService } from "../services/projects.ts";
 import type { Closers } from "./closers.ts";
-import { flushAccounts, type Storage } from "./storage.ts";
+import { flushNoted, type Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Milliseconds between two runs of the tasks. */
@@ -28,12 +28,13 @@ export async function startUpkeep(
   const ofOneNode = [
     () => storage.stores.idempotency.prune(),
     () => deletions.prune(),
+    () => storage.stores.activity.prune(),
     () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
     ...storage.upkeep,
   ].map((chore) => async () => {
     if (await isMine()) await chore();
   });
-  const chores = [() => flushAccounts(storage), ...ofOneNode, addon().releaseFreeMemory];
+  const chores = [() => flushNoted(storage), ...ofOneNode, addon().releaseFreeMemory];
   const stop = new AbortController();
   const loop = async () => {
     while (!stop.signal.aborted) {

@@ -14,6 +14,7 @@ import type { Coordination } from "../ports/coordination.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
+import { ActivityService } from "../services/activity.ts";
 import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
 import { DeletionService } from "../services/deletions.ts";
@@ -114,8 +115,10 @@ export function createOperations(
   const { relations, history } = stores;
   const searching = { index, memories, relations, history, accounts, embedders, rerankers, ...reading, clock };
   const search = new SearchService({ ...searching, preparer: models.preparer, users, queue });
+  const activity = new ActivityService({ activity: stores.activity, clock });
   const answers = new AnswerService({
     search,
+    activity,
     accounts,
     quota: uses.coordination.quotas,
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
@@ -139,7 +142,7 @@ export function createOperations(
       formats: fileFormats,
     }),
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
-    ...{ search, answers, clock },
+    ...{ search, answers, activity, clock },
     embeddings: new EmbeddingService(embedders, queue),
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
     users: new UserService({ users, index, wakeIngest }),

@@ -89,6 +89,8 @@ export const LIMITS = {
   chatTurns: 20,
   /** Maximum number of messages that wait while another one in the same chat is being answered. */
   messagesWaitingPerChat: 16,
+  /** Maximum number of steps of an activity. */
+  activitySteps: 1_000,
   webhooksPerProject: 10,
   webhookUrlCharacters: 2_048,
   descriptionCharacters: 1_024,

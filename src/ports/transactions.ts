@@ -30,6 +30,7 @@
 
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
+import type { ActivityStore } from "./activity-store.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { DeletionStore } from "./deletion-store.ts";
 import type { HistoryStore } from "./history-store.ts";
@@ -54,6 +55,7 @@ export interface Stores {
   readonly retirement: RetirementStore;
   readonly relations: RelationStore;
   readonly history: HistoryStore;
+  readonly activity: ActivityStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
@@ -86,6 +88,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
   relations: ["of", "supersededAt", "waiting"],
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
+  activity: ["note", "list"], // what is noted is stored by `flush`
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

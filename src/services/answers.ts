@@ -31,6 +31,7 @@ import type { Transaction } from "../ports/transactions.ts";
 import { type AskedQuestion, withoutOutdated } from "../retrieval/current-first.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { type Series, seriesIn } from "../retrieval/series.ts";
+import type { ActivityService } from "./activity.ts";
 import { Generation, type GenerationDependencies, type Sampling, sumOfTokens } from "./generation.ts";
 import type { AskedAt, Asker, SearchService } from "./search.ts";
 
@@ -74,6 +75,7 @@ export interface AnswerRun {
 export interface AnswerServiceDependencies {
   readonly search: Pick<SearchService, "search" | "refuseThen" | "admits" | "stillShown" | "rerankerOf" | "timeZone">;
   readonly accounts: Pick<AccountStore, "project">;
+  readonly activity: Pick<ActivityService, "answered">;
   readonly quota: QueryQuotas;
   readonly generation: GenerationDependencies;
   /** Scores sentences for an extractive answer if the mode reranks. */
@@ -184,7 +186,10 @@ export class AnswerService {
     for await (const event of events) {
       // Sources whose memories were deleted in the meantime are left out.
       if (event.type === "sources") yield { ...event, sources: await live(event.sources) };
-      else yield event.type === "usage" ? { ...event, evidence } : event;
+      else if (event.type === "usage") {
+        this.#uses.activity.answered(viewer.projectId, event.state);
+        yield { ...event, evidence };
+      } else yield event;
     }
   }
 

@@ -6,6 +6,7 @@ import type { Memory } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "../ports/chunk-index.ts";
+import type { ActivityNotes } from "./activity-notes.ts";
 import type { StoreEngine } from "./engine.ts";
 import type { KeyLastUses } from "./rows/key.ts";
 import type { RandomBytes } from "./rows/random.ts";
@@ -32,6 +33,8 @@ export interface StoreContext extends StoreHooks {
   readonly describe?: (memory: Memory) => JsonObject;
   /** Uses of keys that `flush` has not stored yet. */
   readonly lastUses: KeyLastUses;
+  /** What happened and is not stored yet. */
+  readonly activity: ActivityNotes;
   /** Called in each transaction that erases rows for good. */
   readonly noteErasure: () => void;
   readonly engine: StoreEngine;

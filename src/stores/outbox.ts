@@ -2,6 +2,7 @@
 // event is lost, and none is sent for a change that was rolled back. src/webhooks/ sends the deliveries;
 // webhook-store.ts stores the outcomes.
 
+import type { MemoryCountName } from "../domain/activity.ts";
 import type { DeliveryId, MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { WebhookEvent } from "../domain/webhook.ts";
@@ -20,10 +21,18 @@ const ADD = ({ rows }: Dialect) => `INSERT INTO deliveries (id, webhook_key, eve
   SELECT given.id, given.webhook_key, $event, given.memory_id, given.body, 'pending', $now, $now
   FROM ${rows({ id: "text", webhook_key: "bigint", memory_id: "text", body: "text" })} ORDER BY given.position`;
 
-/** What writing events needs. */
-export type OutboxContext = Pick<StoreContext, "clock" | "random" | "describe" | "onDeliveries">;
+/** The events that the activity of a project counts. */
+const COUNTED: { readonly [Event in MemoryEvent]?: MemoryCountName } = {
+  "memory.completed": "stored",
+  "memory.failed": "failed",
+  "memory.deleted": "deleted",
+};
 
-/** Writes events of memories for the webhooks that subscribed to them. */
+/** What writing events needs. */
+export type OutboxContext = Pick<StoreContext, "clock" | "random" | "describe" | "onDeliveries"> &
+  Partial<Pick<StoreContext, "activity">>;
+
+/** Writes events of memories for the webhooks that subscribed to them, and counts them. */
 export class Outbox {
   constructor(
     private readonly session: Session,
@@ -35,7 +44,11 @@ export class Outbox {
    * @param memories the memories after the change; for `memory.deleted` before it
    */
   async record(projectKey: bigint, event: MemoryEvent, memories: readonly Memory[]): Promise<void> {
-    const { clock, describe, onDeliveries } = this.context;
+    const { clock, activity, describe, onDeliveries } = this.context;
+    const counted = COUNTED[event];
+    if (activity !== undefined && counted !== undefined && memories.length > 0) {
+      this.session.afterCommit(() => activity.add(projectKey, counted, clock.now(), memories.length));
+    }
     if (describe === undefined || memories.length === 0) return;
     const subscribed = await this.session.all<{ webhook_key: bigint }>(SUBSCRIBED, { projectKey, event });
     if (subscribed.length === 0) return;

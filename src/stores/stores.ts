@@ -2,6 +2,7 @@
 
 import type { Stores } from "../ports/transactions.ts";
 import { StoredAccounts } from "./account-store.ts";
+import { StoredActivity } from "./activity-store.ts";
 import { StoredChats } from "./chat-store.ts";
 import type { StoreContext } from "./context.ts";
 import { StoredDeletions } from "./deletion-store.ts";
@@ -33,6 +34,7 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     retirement: new StoredRetirement(session, context),
     relations: new StoredRelations(session, context),
     history: new StoredHistory(session, context),
+    activity: new StoredActivity(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),

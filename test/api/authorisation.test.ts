@@ -345,6 +345,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   }),
   "DELETE /projects/{}/embedder": ({ projectId }) => ({ target: `/projects/${projectId}/embedder` }),
   "DELETE /projects/{}/embedder/previous": ({ projectId }) => ({ target: `/projects/${projectId}/embedder/previous` }),
+  "GET /project/activity": () => ({ target: "/project/activity?step=day" }),
   "GET /usage": () => ({ target: "/usage" }),
   "POST /webhooks": () => ({
     target: "/webhooks",

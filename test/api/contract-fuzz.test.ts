@@ -185,6 +185,10 @@ function named(name: string, schema: JsonSchema): Json | undefined {
       return chance.pick(["2024-05-03", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2024-05-03T01:00+02:00"]);
     case "knownAt":
       return isoTime(clock.now());
+    case "from":
+      return isoTime(clock.now() - 7_200_000);
+    case "to":
+      return isoTime(clock.now());
     case "tags":
       return isText ? '["house","keys"]' : undefined;
     case "metadata":

@@ -282,6 +282,7 @@ export const OPERATIONS: readonly Promised[] = [
   promised("PUT /projects/{}/embedder", admin, [202], false, { body: ["model"], required: ["model"] }),
   promised("DELETE /projects/{}/embedder", admin, [204], false),
   promised("DELETE /projects/{}/embedder/previous", admin, [204], false),
+  promised("GET /project/activity", ["usage", false], [200], false, { query: ["step", "from", "to"] }),
   promised("GET /usage", ["usage", false], [200], false),
 
   promised("POST /webhooks", webhooks, [201], true, { body: WEBHOOK, required: ["url", "events"] }),
@@ -367,6 +368,11 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
   ProjectEmbedder: ["projectId", "model", "previous", "change"],
+  Activity: ["step", "data"],
+  ActivityPoint: [
+    ...["at", "stored", "deleted", "failed", "queue", "answered", "partial", "not_found"],
+    ...["searches", "p50_ms", "p95_ms"],
+  ],
   Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
   Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],

@@ -222,6 +222,7 @@ def check(make):  # noqa: PLR0915
         except sdk.ApiError as error:
             assert error.status < 500
     mneme.projects.delete(project.id)
+    assert mneme.project.activity(step="day").data[-1].stored > 0
     assert mneme.usage().plan == "enterprise"
 
     hook = os.environ["HOOK_URL"]

@@ -157,6 +157,7 @@ await mneme.projects.changeEmbedder(project.id, model ?? embedder.id).catch((err
 await mneme.projects.cancelEmbedder(project.id).catch((error) => assert.ok(error.status < 500));
 await mneme.projects.forgetPreviousEmbedder(project.id).catch((error) => assert.ok(error.status < 500));
 await mneme.projects.delete(project.id);
+assert.ok((await mneme.project.activity({ step: "day" })).data.at(-1).stored > 0);
 assert.equal((await mneme.usage()).plan, "enterprise");
 
 const webhook = await mneme.webhooks.create({ url: process.env.HOOK_URL, events: ["memory.completed"] });

@@ -60,6 +60,7 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
   const viewer: Viewer = { projectId: id, userId: null };
   const model = new ScriptedLanguageModel(() => ({ texts: [setup.writes ?? "It is so [1]."] }));
   const answers = new AnswerService({
+    activity: { answered: () => undefined },
     search: {
       search: async () => {
         const found = { mode: "fast", results, stages: [], admissible: results.length, asOf: 0 } as const;

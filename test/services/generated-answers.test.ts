@@ -99,6 +99,7 @@ afterAll(() => {
 function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
+    activity: { answered: () => undefined },
     search: {
       search: async () => ({
         mode: "fast",

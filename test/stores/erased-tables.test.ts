@@ -43,6 +43,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   idempotency_records: "answers to requests, for a day",
   idempotency_subjects: "answers to requests, for a day",
   daily_ingestion_tokens: "counts of a day",
+  activity: "counts of hours and days",
   project_models: "the index of the target decides",
   publication_parts: "derived from texts",
   publication_vectors: "records of type `vectors` have them, if asked for",

@@ -153,6 +153,19 @@ withPostgres("two nodes", () => {
     expect(new Set(created)).toEqual(new Set(["done", "webhook_limit_reached"]));
   });
 
+  test("the activity of both nodes adds up, also if both store it at once", async () => {
+    const projects = await Promise.all(Array.from({ length: 5 }, () => addProject(nodes[0])));
+    for (let round = 0; round < 4; round++) {
+      await everywhere(20, (node, index) => node.activity.note(projects[(index >> 1) % 5] ?? project, "answered"));
+      await everywhere(2, (node) => node.activity.flush());
+    }
+    const range = { step: "day", from: 0, to: 9e15 } as const;
+    for (const each of projects) {
+      const [day] = await nodes[1].activity.list(each, range);
+      expect(Object.fromEntries(day?.counts ?? [])).toEqual({ answered: 16 });
+    }
+  });
+
   test("chunk keys are never reserved twice", async () => {
     const firsts = await everywhere(40, (node) => node.jobs.reserveChunkKeys(10));
     const sorted = firsts.toSorted((a, b) => (a < b ? -1 : 1));

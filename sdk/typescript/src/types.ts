@@ -38,6 +38,8 @@ export type KeyChange = core.UpdateKeyData["body"];
 export type NewProject = core.CreateProjectData["body"];
 /** A change of a project; null resets a field. */
 export type ProjectChange = core.UpdateProjectData["body"];
+/** Steps and range of an activity. */
+export type ActivityParams = NonNullable<core.GetActivityData["query"]>;
 /** A webhook to create. */
 export type NewWebhook = core.CreateWebhookData["body"];
 /** A change of a webhook. */

@@ -540,6 +540,21 @@ const LAST_CLIENTS = `
 ALTER TABLE api_keys ADD COLUMN last_client ${TEXT};
 `;
 
+// What happens in projects, by hour and by day.
+const ACTIVITY = `
+CREATE TABLE activity (
+  project_key bigint NOT NULL REFERENCES projects,
+  -- duration of the step
+  step_ms bigint NOT NULL,
+  -- begin of the step
+  at bigint NOT NULL,
+  name ${TEXT} NOT NULL,
+  value bigint NOT NULL,
+  PRIMARY KEY (project_key, step_ms, at, name)
+);
+CREATE INDEX activity_by_end ON activity (step_ms, at);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -554,4 +569,5 @@ export const MIGRATIONS: readonly string[] = [
   ANSWER_STATES,
   EARLIER_STATES,
   LAST_CLIENTS,
+  ACTIVITY,
 ];

@@ -5,6 +5,7 @@ import type { SharedIndex } from "../../ports/shared-index.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
 import type { SharedFiles } from "../../ports/upload-files.ts";
+import { ActivityNotes } from "../activity-notes.ts";
 import type { StoreContext } from "../context.ts";
 import { systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
@@ -27,7 +28,7 @@ import { PostgresTexts } from "./texts.ts";
 
 /** Options for opening the stores. */
 export interface PostgresStoreOptions
-  extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "noteErasure" | "engine"> {
+  extends Omit<StoreContext, "nodeId" | "random" | "lastUses" | "activity" | "noteErasure" | "engine"> {
   /** `postgres://user:password@host:port/name`. The database must exist. */
   readonly url: string;
   /** Receives the error of a failed effect. */
@@ -83,6 +84,7 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
     nodeId,
     random: systemRandom,
     lastUses: new Map(),
+    activity: new ActivityNotes(),
     noteErasure: () => undefined,
     engine: new PostgresEngine(client),
   };

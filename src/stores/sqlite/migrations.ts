@@ -580,6 +580,21 @@ const LAST_CLIENTS = `
 ALTER TABLE api_keys ADD COLUMN last_client TEXT;
 `;
 
+// What happens in projects, by hour and by day.
+const ACTIVITY = `
+CREATE TABLE activity (
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- duration of the step
+  step_ms INTEGER NOT NULL,
+  -- begin of the step
+  at INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (project_key, step_ms, at, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX activity_by_end ON activity (step_ms, at);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -603,6 +618,7 @@ export const MIGRATIONS: readonly string[] = [
   ANSWER_STATES,
   EARLIER_STATES,
   LAST_CLIENTS,
+  ACTIVITY,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

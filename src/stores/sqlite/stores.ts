@@ -7,6 +7,7 @@ import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
+import { ActivityNotes } from "../activity-notes.ts";
 import type { StoreContext, StoreHooks } from "../context.ts";
 import { type RandomBytes, systemRandom } from "../rows/random.ts";
 import type { EffectFailure, InTransaction, Session } from "../session.ts";
@@ -138,7 +139,15 @@ export function connectStores(
   } = options;
   const queue = new WriteQueue();
   const context: StoreContext = {
-    ...{ clock, newWebhookSecret, random, nodeId: "", lastUses: new Map(), engine: new SqliteEngine(writer, queue) },
+    ...{
+      clock,
+      newWebhookSecret,
+      random,
+      nodeId: "",
+      lastUses: new Map(),
+      activity: new ActivityNotes(),
+      engine: new SqliteEngine(writer, queue),
+    },
     noteErasure: () => writer.noteErasure(),
     ...(describe !== undefined && { describe }),
     ...hooks,

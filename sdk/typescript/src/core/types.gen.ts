@@ -6,6 +6,70 @@ export type ClientOptions = {
 
 export type Webhooks = MemoryCompletedWebhookRequest | MemoryFailedWebhookRequest | MemoryUpdatedWebhookRequest | MemoryDeletedWebhookRequest | MemorySupersededWebhookRequest | WebhookTestWebhookRequest;
 
+export type Activity = {
+    step: 'hour' | 'day';
+    /**
+     * oldest first
+     */
+    data: Array<ActivityPoint>;
+};
+
+export type ActivityPoint = {
+    /**
+     * begin of the step
+     */
+    at: string;
+    /**
+     * memories that were completed
+     */
+    stored: number;
+    /**
+     * memories that were deleted or have expired
+     */
+    deleted: number;
+    /**
+     * memories that failed
+     */
+    failed: number;
+    /**
+     * highest number of memories in status `processing`, looked up every minute
+     */
+    queue: number;
+    /**
+     * answers in this state, as the two below
+     */
+    answered: number;
+    partial: number;
+    not_found: number;
+    /**
+     * searches by mode; those of answers do not count
+     */
+    searches: {
+        fast?: number;
+        hybrid?: number;
+        balanced?: number;
+        precise?: number;
+    };
+    /**
+     * median of their durations, to about 5 %
+     */
+    p50_ms: {
+        fast?: number;
+        hybrid?: number;
+        balanced?: number;
+        precise?: number;
+    };
+    /**
+     * 95th percentile
+     */
+    p95_ms: {
+        fast?: number;
+        hybrid?: number;
+        balanced?: number;
+        precise?: number;
+    };
+};
+
 export type Actor = {
     kind: 'key' | 'rule' | 'model' | 'llm' | 'system';
     /**
@@ -6128,6 +6192,72 @@ export type GetUsageResponses = {
 };
 
 export type GetUsageResponse = GetUsageResponses[keyof GetUsageResponses];
+
+export type GetActivityData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * of UTC; hours are kept for 14 days, days for 400; default `hour`; at most 1000 steps
+         */
+        step?: 'hour' | 'day';
+        /**
+         * ISO 8601 time, or a date; default: the last 24 hours
+         */
+        from?: string;
+        /**
+         * ISO 8601 time, or a date, exclusive; default: now
+         */
+        to?: string;
+    };
+    url: '/project/activity';
+};
+
+export type GetActivityErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetActivityError = GetActivityErrors[keyof GetActivityErrors];
+
+export type GetActivityResponses = {
+    /**
+     * Success.
+     */
+    200: Activity;
+};
+
+export type GetActivityResponse = GetActivityResponses[keyof GetActivityResponses];
 
 export type ListEmbeddersData = {
     body?: never;

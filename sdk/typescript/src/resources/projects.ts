@@ -1,11 +1,13 @@
 // Projects: the key's own, and for keys with the scope `admin` all others.
 
 import {
+  type Activity,
   cancelProjectEmbedder,
   changeProjectEmbedder,
   createProject,
   deleteProject,
   forgetPreviousEmbedder,
+  getActivity,
   getOwnProject,
   getProject,
   getProjectEmbedder,
@@ -18,7 +20,7 @@ import {
 } from "../core/index.ts";
 import { List } from "../list.ts";
 import type { CallOptions, Transport, WriteOptions } from "../transport.ts";
-import type { NewProject, ProjectChange } from "../types.ts";
+import type { ActivityParams, NewProject, ProjectChange } from "../types.ts";
 
 /** The project of the key. */
 export class OwnProject {
@@ -36,6 +38,11 @@ export class OwnProject {
   /** Changes the settings of the project; null resets a field. */
   update(change: ProjectChange, options?: CallOptions): Promise<Project> {
     return this.#transport.call((core) => updateOwnProject({ ...core, body: change }), "always", options);
+  }
+
+  /** What happened in the project, by hour or day; by default the last 24 hours. */
+  activity(params: ActivityParams = {}, options?: CallOptions): Promise<Activity> {
+    return this.#transport.call((core) => getActivity({ ...core, query: params }), "always", options);
   }
 
   /** The embedding model of the project, and the state of its last change. */

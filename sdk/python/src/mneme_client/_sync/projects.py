@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._shared import Json, body_of
+from .._shared import Json, Moment, body_of, moment_of
 from ..core.api.projects import (
     cancel_project_embedder,
     change_project_embedder,
     create_project,
     delete_project,
     forget_previous_embedder,
+    get_activity,
     get_own_project,
     get_project,
     get_project_embedder,
@@ -18,6 +19,8 @@ from ..core.api.projects import (
     update_own_project,
     update_project,
 )
+from ..core.models.activity import Activity
+from ..core.models.get_activity_step import GetActivityStep
 from ..core.models.project import Project
 from ..core.models.project_embedder import ProjectEmbedder
 from ..core.models.project_list import ProjectList
@@ -68,6 +71,18 @@ class OwnProject:
         """Change the settings of the project; None resets one."""
         fields, options = _split(change)
         return self._transport.call(update_own_project.request(), Project.from_dict, options, body=fields)
+
+    def activity(
+        self,
+        *,
+        step: GetActivityStep | Unset = UNSET,
+        from_: Moment | Unset = UNSET,
+        to: Moment | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> Activity:
+        """What happened in the project, by hour or day; by default the last 24 hours."""
+        request = get_activity.request(step=step, from_=moment_of(from_), to=moment_of(to))
+        return self._transport.call(request, Activity.from_dict, options)
 
     def embedder(self, **options: Unpack[CallOptions]) -> ProjectEmbedder:
         """The embedding model of the project, and the state of its last change."""

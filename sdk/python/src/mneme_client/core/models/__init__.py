@@ -1,5 +1,11 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .activity import Activity
+from .activity_point import ActivityPoint
+from .activity_point_p50_ms import ActivityPointP50Ms
+from .activity_point_p95_ms import ActivityPointP95Ms
+from .activity_point_searches import ActivityPointSearches
+from .activity_step import ActivityStep
 from .actor import Actor
 from .actor_kind import ActorKind
 from .batch_result import BatchResult
@@ -55,6 +61,7 @@ from .error_event import ErrorEvent
 from .event import Event
 from .event_data import EventData
 from .event_list import EventList
+from .get_activity_step import GetActivityStep
 from .history_list import HistoryList
 from .history_relation import HistoryRelation
 from .history_relation_action import HistoryRelationAction
@@ -180,6 +187,12 @@ from .webhook_with_secret import WebhookWithSecret
 from .webhook_with_secret_events_item import WebhookWithSecretEventsItem
 
 __all__ = (
+    "Activity",
+    "ActivityPoint",
+    "ActivityPointP50Ms",
+    "ActivityPointP95Ms",
+    "ActivityPointSearches",
+    "ActivityStep",
     "Actor",
     "ActorKind",
     "BatchResult",
@@ -229,6 +242,7 @@ __all__ = (
     "Event",
     "EventData",
     "EventList",
+    "GetActivityStep",
     "HistoryList",
     "HistoryRelation",
     "HistoryRelationAction",

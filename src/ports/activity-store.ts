@@ -1,0 +1,26 @@
+// What happens in projects, counted by hour and by day. Implemented by stores/, on SQLite and on PostgreSQL.
+//
+// Obligations of an implementation: what `note` counts, and which memories were completed, deleted and failed, is
+// durable after `flush`; until then only this process knows it, and `list` includes it. Counts of several nodes add up.
+// A change that is undone is not counted. Counts of a removed project do not exist.
+
+import type { ActivityCounts, ActivityName, ActivityStep } from "../domain/activity.ts";
+import type { ProjectId } from "../domain/ids.ts";
+
+/** Counts of what happens. */
+export interface ActivityStore {
+  /** Counts something that happened just now. Stores nothing, so it takes no time. */
+  note(projectId: ProjectId, name: ActivityName): void;
+  /**
+   * The steps that begin from `from` to before `to` and have counts, oldest first. The one in progress has the current
+   * length of the queue.
+   */
+  list(
+    projectId: ProjectId,
+    range: { readonly step: ActivityStep; readonly from: number; readonly to: number },
+  ): Promise<readonly ActivityCounts[]>;
+  /** Stores what was counted, and how many memories wait. Called every minute and before the store is closed. */
+  flush(): Promise<void>;
+  /** Removes the steps that are older than they are kept. */
+  prune(): Promise<void>;
+}
