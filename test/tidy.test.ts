@@ -17,14 +17,16 @@ import {
   sourceFiles,
 } from "./support/sources.ts";
 
-const src = sourceFiles("src", ".ts");
+const BROWSER = "src/console/browser/";
+const src = sourceFiles("src", ".ts").filter(({ path }) => !path.startsWith(BROWSER));
 const tests = sourceFiles("test", ".ts");
 const benches = sourceFiles("bench", ".ts");
 const rust = sourceFiles("native", ".rs");
 const nativeScripts = sourceFiles("native", ".ts");
 /** The handwritten part of the clients; sdk/generate.ts writes the folders named core. */
 const clients = sourceFiles("sdk", ".ts").filter(({ path }) => !path.includes("/core/"));
-const browser = sourceFiles("src", ".js");
+/** The console's code for browsers: it runs elsewhere, and only its page loads it. */
+const browser = [...sourceFiles(BROWSER, ".ts"), ...sourceFiles(BROWSER, ".tsx")];
 const pages = sourceFiles(".", ".md");
 /** Line width of the formatters (biome.json, native/rustfmt.toml). */
 const COLUMNS_MAX = 120;
@@ -136,17 +138,17 @@ const ENTRIES = [
 /** What the program consists of: src/, and the part of bench/ that `mneme bench` runs. */
 const program = reachedFrom(ENTRIES);
 
-const typescript = [...src, ...tests, ...benches, ...nativeScripts, ...clients];
+const typescript = [...src, ...browser, ...tests, ...benches, ...nativeScripts, ...clients];
 const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)/,
     files: typescript,
-    allowed: ["src/kit/clock.ts", "sdk/typescript/src/webhook.ts"],
+    allowed: ["src/kit/clock.ts", "sdk/typescript/src/webhook.ts", `${BROWSER}core/clock.ts`],
     fix: "take a Clock (kit/clock.ts) as a parameter; use performance.now() to measure durations",
   },
   {
     pattern: /\bconsole\.\w+\(/,
-    files: src,
+    files: [...src, ...browser],
     allowed: [],
     fix: "log with kit/log.ts; commands write to process.stdout",
   },
@@ -253,7 +255,7 @@ describe("house rules", () => {
   test("relative imports name the file with its extension", () => {
     const problems = typescript.flatMap((file) =>
       importsOf(file)
-        .filter(({ path }) => path !== null && !/\.(ts|json|txt)$/.test(path))
+        .filter(({ path }) => path !== null && !/\.(tsx?|json|txt|css)$/.test(path))
         .map(({ line, specifier }) => `${file.path}:${line}: add the file extension to ${specifier}`),
     );
     expect(problems).toEqual([]);
@@ -295,7 +297,7 @@ describe("house rules", () => {
   test("every export has a docstring", () => {
     const declaration =
       /^export (default |declare |abstract |async )*(function|class|interface|type(?! [*{])|const|let|enum)\b/;
-    const problems = [...src, ...benches, ...clients].flatMap((file) =>
+    const problems = [...src, ...browser, ...benches, ...clients].flatMap((file) =>
       file.lines.flatMap((line, at) => {
         const previous = file.lines[at - 1]?.trimEnd() ?? "";
         const isDocumented = previous.endsWith("*/");
@@ -311,6 +313,10 @@ describe("house rules", () => {
     const dead = src
       .filter(({ path }) => !program.has(path))
       .map(({ path }) => `${path}: no file imports it; remove it`);
+    const shown = reachedFrom([`${BROWSER}main.tsx`]);
+    const hidden = browser
+      .filter(({ path }) => !shown.has(path) && !path.endsWith(".d.ts"))
+      .map(({ path }) => `${path}: the page does not load it; remove it`);
     const started = [...tests, ...benches].filter(
       ({ path }) => !/\/(support|lib|command|contract|in-memory)\//.test(path),
     );
@@ -318,7 +324,7 @@ describe("house rules", () => {
     const unused = [...tests, ...benches]
       .filter(({ path }) => !reached.has(path))
       .map(({ path }) => `${path}: no test or bench uses it; remove it`);
-    expect([...dead, ...unused]).toEqual([]);
+    expect([...dead, ...hidden, ...unused]).toEqual([]);
   });
 
   test("test/durations.json has every file of tests, so that the slowest start first", () => {
@@ -364,6 +370,7 @@ describe("house rules", () => {
     const uses = rustGraph(rust);
     const cycles = [
       typescriptGraph([...src, ...benches]),
+      typescriptGraph(browser),
       typescriptGraph(clients),
       uses,
       grouped(uses, rustModuleOf),
@@ -376,7 +383,7 @@ describe("house rules", () => {
     const isComment = (line: string) => /^\s*(\/\/|\/\*|\*)/.test(line) && !/^\s*(\/\/[/!]?|\*) *\|/.test(line);
     const isAny = () => true;
     const problems = [
-      ...[...typescript, ...browser, ...rust]
+      ...[...typescript, ...rust]
         .filter(({ path }) => path !== GENERATED)
         .map(({ path, lines }) => ({ path, lines, isBound: isComment })),
       ...pages.map((page) => ({ path: page.path, lines: proseLines(page), isBound: isAny })),
@@ -519,7 +526,7 @@ describe("what is published", () => {
 function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
   const reached = new Set<string>();
   const visit = (path: string) => {
-    if (reached.has(path) || !path.endsWith(".ts") || !existsSync(join(ROOT, path))) return;
+    if (reached.has(path) || !/\.tsx?$/.test(path) || !existsSync(join(ROOT, path))) return;
     reached.add(path);
     for (const { path: next } of importsOf(sourceFile(path))) if (next !== null) visit(next);
   };

@@ -16,14 +16,21 @@ import { type Answer, NO_CONTENT, type Operation } from "./operation.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { type ProtocolEndpoint, ProtocolRunner } from "./protocol-endpoint.ts";
 import { headOf, type ResponseDependencies, Responses } from "./responses.ts";
-import { COMPATIBLE_PREFIX, hiddenRoutes, type PathParameters, type Route, unroutedFault } from "./routes.ts";
+import {
+  COMPATIBLE_PREFIX,
+  checkedParameters,
+  hiddenRoutes,
+  type PathParameters,
+  type Route,
+  unroutedFault,
+} from "./routes.ts";
 import type { Uploads } from "./upload.ts";
 
 /** What the application calls. */
 export interface AppDependencies extends GateDependencies, ResponseDependencies {
   readonly operations: readonly Operation[];
-  /** Functions that answer GET on the paths outside of /v1, by path. These pages need no key. */
-  readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+  /** Functions that answer GET on the paths outside of /v1, by path or template. These pages need no key. */
+  readonly pages: Readonly<Record<string, PageFunction>>;
   /** Answers every request that is not for a page; absent if requests are answered. */
   readonly refusal?: Fault;
   /** Endpoints outside of /v1 that speak a protocol of their own and need a key. */
@@ -36,6 +43,9 @@ export interface AppDependencies extends GateDependencies, ResponseDependencies 
   readonly jsonBodies: JsonBodies;
   readonly metrics: RequestMetrics;
 }
+
+/** Answers GET on a path outside of /v1. */
+export type PageFunction = (request: Request, parameters: Readonly<Record<string, string>>) => Answer | Promise<Answer>;
 
 /** Answers any request; never rejects. */
 export type App = (request: Request, socketAddress?: SocketAddress) => Eventually<Response>;
@@ -159,11 +169,11 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
   }
 
   for (const [path, page] of Object.entries(uses.pages)) {
-    router.get(path, async ({ request }) => {
+    router.get(path, async ({ request, params: parameters }: { request: Request; params: PathParameters }) => {
       const admission = admissionOf(request);
       admission.countedAs = PAGE;
       try {
-        return responses.of(request, admission, await page());
+        return responses.of(request, admission, await page(request, checkedParameters(parameters)));
       } catch (error) {
         return responses.ofFailure(request, admission, error);
       }

@@ -33,7 +33,7 @@ export const NO_CONTENT: Answer = { status: 204, body: null };
 export class Page {
   constructor(
     readonly contentType: string,
-    readonly text: string,
+    readonly content: string | Uint8Array<ArrayBuffer>,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 }

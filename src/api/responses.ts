@@ -127,7 +127,7 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
   if (body === null) return new Response(null, { status, headers });
   if (body instanceof Page) {
     headers["content-type"] = body.contentType;
-    return new Response(body.text, { status, headers: { ...headers, ...body.headers } });
+    return new Response(body.content, { status, headers: { ...headers, ...body.headers } });
   }
   headers["content-type"] = "application/json; charset=utf-8";
   return new Response(body instanceof JsonText ? body.text : JSON.stringify(body), { status, headers });

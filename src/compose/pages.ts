@@ -6,7 +6,8 @@ import type { AppDependencies } from "../api/app.ts";
 import { DOCS_CSP, docsPage } from "../api/docs.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { type Answer, type Operation, Page } from "../api/operation.ts";
-import { createConsole } from "../console/page.ts";
+import { type ConsoleAnswer, createConsole } from "../console/page.ts";
+import { Fault } from "../domain/fault.ts";
 import { once } from "../kit/once.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
 import { METRICS_CONTENT_TYPE, type Metrics } from "../metrics.ts";
@@ -35,7 +36,7 @@ export function createPages(parts: PageDependencies): { readonly ofOperator: Pag
   const docs = once(
     () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
   );
-  const consolePage = createConsole();
+  const console = createConsole();
   const ofOperator: Pages = {
     "/health": () => ({ status: 200, body: { status: "ok" } }),
     "/ready": () => readiness(laneStatus(), { isDiskFull: disk.isFull, isStopping: isStopping() }),
@@ -44,12 +45,22 @@ export function createPages(parts: PageDependencies): { readonly ofOperator: Pag
   const ofUsers: Pages = {
     "/openapi.json": () => ({ status: 200, body: document() }),
     "/docs": () => ({ status: 200, body: docs() }),
-    "/": async () => {
-      const { html, headers } = await consolePage();
-      return { status: 200, body: new Page("text/html; charset=utf-8", html, headers) };
+    "/": async () => sent((await console()).page),
+    "/console/:file": async (request, { file = "" }) => {
+      const found = (await console()).file(file, acceptsGzip(request));
+      if (found === null) throw new Fault("not_found", "The console has no such file. Reload the page.");
+      return sent(found);
     },
   };
   return { ofOperator, ofUsers };
+}
+
+function sent({ contentType, body, headers }: ConsoleAnswer): Answer {
+  return { status: 200, body: new Page(contentType, body, headers) };
+}
+
+function acceptsGzip(request: Request): boolean {
+  return /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
 }
 
 // Whether the server can do all of its work: the models are up, and the disk has space. The stores are open as long as

@@ -1,60 +1,89 @@
-// The console at `/`: one HTML page for operators of the server, which contains its style and script. In the browser it
-// calls the same API as every client, with a key that the operator pastes. The server only sends this page.
+// The console at `/`: a page for operators and developers, and the scripts, styles and fonts that it loads. In the
+// browser it calls the same API as every client, with a key that the person pastes. The server only sends the files.
 
-import { createHash } from "node:crypto";
-import { type ConsoleSources, consoleSources } from "./sources.ts";
+import { gunzipSync } from "node:zlib";
+import { consoleSources } from "./sources.ts";
 
-/** The page and its headers. */
-export interface ConsolePage {
-  /** HTML that refers to no other file. */
-  readonly html: string;
-  /** Security headers, among them a policy that names the page's own style and script by their hashes. */
+/** A file as it is sent. */
+export interface ConsoleAnswer {
+  readonly contentType: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** The page and its files. */
+export interface Console {
+  readonly page: ConsoleAnswer;
+  /** A file by its name; null if there is none. `acceptsGzip`: whether it may be sent compressed. */
+  readonly file: (name: string, acceptsGzip: boolean) => ConsoleAnswer | null;
+  readonly fileNames: readonly string[];
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  woff2: "font/woff2",
+  woff: "font/woff",
+};
+
 /**
- * Returns a function that builds the page on its first call and returns the same page afterwards. If building fails,
- * the next call tries again.
+ * The page loads files of its own origin only, and no code or style can stand in its HTML: what an attacker managed to
+ * insert could neither run nor load anything. The layout of graphs runs in a worker made from a blob.
  */
-export function createConsole(): () => Promise<ConsolePage> {
-  let page: Promise<ConsolePage> | null = null;
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SAFETY = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
+
+/**
+ * Returns a function that bundles the console on its first call and returns the same afterwards. If bundling fails, the
+ * next call tries again.
+ */
+export function createConsole(): () => Promise<Console> {
+  let made: Promise<Console> | null = null;
   return () => {
-    page ??= consoleSources()
-      .then(pageOf)
-      .catch((error: unknown) => {
-        page = null;
-        throw error;
-      });
-    return page;
+    made ??= build().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
   };
 }
 
-function pageOf({ frame, style, script }: ConsoleSources): ConsolePage {
-  const html = frame
-    .replace("<style></style>", () => `<style>${style}</style>`)
-    .replace('<script type="module"></script>', () => `<script type="module">${script}</script>`);
-  return { html, headers: securityHeaders(style, script) };
-}
-
-// Headers that let only the page's own style and script run. HTML that an attacker managed to insert could neither run
-// code nor load anything.
-function securityHeaders(style: string, script: string): Readonly<Record<string, string>> {
+async function build(): Promise<Console> {
+  const { html, files } = await consoleSources();
+  const packed = new Map(files.map((file) => [file.name, Uint8Array.from(Buffer.from(file.packed, "base64"))]));
   return {
-    "content-security-policy": [
-      "default-src 'none'",
-      `style-src ${sourceHash(style)}`,
-      `script-src ${sourceHash(script)}`,
-      "connect-src 'self'",
-      "img-src data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; "),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    page: {
+      contentType: "text/html; charset=utf-8",
+      body: html,
+      headers: { ...SAFETY, "content-security-policy": POLICY, "cache-control": "no-cache" },
+    },
+    fileNames: [...packed.keys()],
+    file: (name, acceptsGzip) => {
+      const bytes = packed.get(name);
+      if (bytes === undefined) return null;
+      return {
+        contentType: TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream",
+        body: acceptsGzip ? bytes : Uint8Array.from(gunzipSync(bytes)),
+        headers: {
+          ...SAFETY,
+          // the name changes with the content
+          "cache-control": "public, max-age=31536000, immutable",
+          vary: "accept-encoding",
+          ...(acceptsGzip && { "content-encoding": "gzip" }),
+        },
+      };
+    },
   };
-}
-
-function sourceHash(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

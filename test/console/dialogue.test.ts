@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { ROOT } from "../support/sources.ts";
 
-// the modules of the browser have types in comments, which this project does not read
-const { dialogueOf } = (await import(join(ROOT, "src/console/browser/dialogue.js"))) as {
+// tsc -p src/console/browser checks the modules of the browser, this project does not
+const { dialogueOf } = (await import(join(ROOT, "src/console/browser/views/shared/dialogue.ts"))) as {
   readonly dialogueOf: (content: string) => string | null;
 };
 

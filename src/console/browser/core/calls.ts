@@ -1,0 +1,170 @@
+// The API operations that the console calls, and the types of their answers. api.ts sends the requests.
+
+import type { Static } from "@sinclair/typebox";
+import type * as Chats from "../../../api/schema/chats.ts";
+import type * as Histories from "../../../api/schema/history.ts";
+import type * as Memories from "../../../api/schema/memories.ts";
+import type * as Graphs from "../../../api/schema/memory-graph.ts";
+import type * as Platform from "../../../api/schema/platform.ts";
+import type * as Profiles from "../../../api/schema/profile.ts";
+import type * as Relations from "../../../api/schema/relations.ts";
+import type * as Users from "../../../api/schema/users.ts";
+import type * as Webhooks from "../../../api/schema/webhooks.ts";
+
+/** A stored memory. */
+export type Memory = Static<typeof Memories.Memory>;
+/** A passage that a search found. */
+export type SearchResult = Static<typeof Memories.SearchResult>;
+/** The answer of a search. */
+export type SearchResults = Static<typeof Memories.SearchResults>;
+/** How a search came to its results. */
+export type Explanation = NonNullable<SearchResults["explain"]>;
+/** Entities and neighbours of a memory. */
+export type MemoryGraph = Static<typeof Graphs.MemoryGraph>;
+/** A relation of two memories, seen from one of them. */
+export type Relation = Static<typeof Relations.Relation>;
+/** An entry of a memory's history. */
+export type HistoryEntry = Static<typeof Histories.HistoryEntry>;
+/** A chat without its messages. */
+export type Chat = Static<typeof Chats.Chat>;
+/** A chat with its messages. */
+export type ChatHistory = Static<typeof Chats.ChatHistory>;
+/** A message of a chat. */
+export type Message = Static<typeof Chats.Message>;
+/** A user of the application. */
+export type User = Static<typeof Users.User>;
+/** An event that was logged for a user. */
+export type UserEvent = Static<typeof Users.Event>;
+/** What is known of a user. */
+export type Profile = Static<typeof Profiles.Profile>;
+/** A key without its secret. */
+export type Key = Static<typeof Platform.Key>;
+/** A key with its secret, once. */
+export type KeyWithSecret = Static<typeof Platform.KeyWithSecret>;
+/** A project. */
+export type Project = Static<typeof Platform.Project>;
+/** A project with its first key. */
+export type ProjectWithKey = Static<typeof Platform.ProjectWithKey>;
+/** The embedding model of a project. */
+export type ProjectEmbedder = Static<typeof Platform.ProjectEmbedder>;
+/** An installed embedding model. */
+export type Embedder = Static<typeof Platform.Embedder>;
+/** Usage compared with the plan. */
+export type Usage = Static<typeof Platform.Usage>;
+/** A webhook without its secret. */
+export type Webhook = Static<typeof Webhooks.Webhook>;
+/** A webhook with its secret, once. */
+export type WebhookWithSecret = Static<typeof Webhooks.WebhookWithSecret>;
+/** An event that was sent to a webhook. */
+export type Delivery = Static<typeof Webhooks.Delivery>;
+
+/** One page of a list. */
+export interface Listed<Item> {
+  readonly data: Item[];
+  readonly has_more: boolean;
+  readonly cursor: string | null;
+}
+
+/** Type of each answer; null if it has no body. */
+export interface Answers {
+  getUsage: Usage;
+  createMemory: Memory;
+  uploadMemory: Memory;
+  createMemoryFromUrl: Memory;
+  listMemories: Listed<Memory>;
+  getMemory: Memory;
+  getMemoryGraph: MemoryGraph;
+  getMemoryHistory: Listed<HistoryEntry>;
+  setRelation: { data: Relation[] };
+  forgetRelation: null;
+  updateMemory: Memory;
+  retryMemory: Memory;
+  deleteMemory: null;
+  searchMemories: SearchResults;
+  queryMemories: null;
+  createChat: Chat;
+  listChats: Listed<Chat>;
+  getChatHistory: ChatHistory;
+  updateChat: Chat;
+  deleteChat: null;
+  streamMessage: null;
+  upsertUser: User;
+  listUsers: Listed<User>;
+  getUser: User;
+  getProfile: Profile;
+  deleteUser: null;
+  listEvents: Listed<UserEvent>;
+  createKey: KeyWithSecret;
+  listKeys: Listed<Key>;
+  rotateKey: KeyWithSecret;
+  deleteKey: null;
+  createWebhook: WebhookWithSecret;
+  listWebhooks: Listed<Webhook>;
+  updateWebhook: Webhook;
+  deleteWebhook: null;
+  testWebhook: Delivery;
+  rotateWebhookSecret: WebhookWithSecret;
+  listDeliveries: Listed<Delivery>;
+  redeliver: Delivery;
+  createProject: ProjectWithKey;
+  listProjects: Listed<Project>;
+  getOwnProject: Project;
+  updateOwnProject: Project;
+  updateProject: Project;
+  deleteProject: null;
+  listEmbedders: Listed<Embedder>;
+  getProjectEmbedder: ProjectEmbedder;
+  changeProjectEmbedder: ProjectEmbedder;
+}
+
+/** Method and path of every call, by the operation's name. */
+export const CALLS = {
+  getUsage: "GET /v1/usage",
+  createMemory: "POST /v1/memories",
+  uploadMemory: "POST /v1/memories/upload",
+  createMemoryFromUrl: "POST /v1/memories/url",
+  listMemories: "GET /v1/memories",
+  getMemory: "GET /v1/memories/:id",
+  getMemoryGraph: "GET /v1/memories/:id/graph",
+  getMemoryHistory: "GET /v1/memories/:id/history",
+  setRelation: "PUT /v1/memories/:id/relations",
+  forgetRelation: "DELETE /v1/memories/:id/relations",
+  updateMemory: "PUT /v1/memories/:id",
+  retryMemory: "POST /v1/memories/:id/retry",
+  deleteMemory: "DELETE /v1/memories/:id",
+  searchMemories: "POST /v1/memories/search",
+  queryMemories: "POST /v1/memories/query",
+  createChat: "POST /v1/chats",
+  listChats: "GET /v1/chats",
+  getChatHistory: "GET /v1/chats/:id",
+  updateChat: "PUT /v1/chats/:id",
+  deleteChat: "DELETE /v1/chats/:id",
+  streamMessage: "POST /v1/chats/:id/messages/stream",
+  upsertUser: "POST /v1/users",
+  listUsers: "GET /v1/users",
+  getUser: "GET /v1/users/:userId",
+  getProfile: "GET /v1/users/:userId/profile",
+  deleteUser: "DELETE /v1/users/:userId",
+  listEvents: "GET /v1/users/:userId/events",
+  createKey: "POST /v1/keys",
+  listKeys: "GET /v1/keys",
+  rotateKey: "POST /v1/keys/:id/rotate",
+  deleteKey: "DELETE /v1/keys/:id",
+  createWebhook: "POST /v1/webhooks",
+  listWebhooks: "GET /v1/webhooks",
+  updateWebhook: "PUT /v1/webhooks/:id",
+  deleteWebhook: "DELETE /v1/webhooks/:id",
+  testWebhook: "POST /v1/webhooks/:id/test",
+  rotateWebhookSecret: "POST /v1/webhooks/:id/rotate-secret",
+  listDeliveries: "GET /v1/webhooks/:id/deliveries",
+  redeliver: "POST /v1/webhooks/:id/deliveries/:deliveryId/redeliver",
+  createProject: "POST /v1/projects",
+  listProjects: "GET /v1/projects",
+  getOwnProject: "GET /v1/project",
+  updateOwnProject: "PUT /v1/project",
+  updateProject: "PUT /v1/projects/:id",
+  deleteProject: "DELETE /v1/projects/:id",
+  listEmbedders: "GET /v1/embedders",
+  getProjectEmbedder: "GET /v1/project/embedder",
+  changeProjectEmbedder: "PUT /v1/projects/:id/embedder",
+} satisfies Record<keyof Answers, string>;

@@ -1,0 +1,60 @@
+// The language of the page. English texts stand in the code and are the keys of texts.json, which has the translations
+// and is loaded only for another language.
+
+import { signal } from "@preact/signals";
+import { keepPreference, preference } from "./storage.ts";
+
+/** The languages, by their own names. All but English were translated by a machine. */
+export const LANGUAGES = {
+  en: "English",
+  de: "Deutsch",
+  fr: "Français",
+  es: "Español",
+  it: "Italiano",
+  pt: "Português",
+  zh: "中文",
+  ja: "日本語",
+  ko: "한국어",
+  ar: "العربية",
+} as const;
+/** A language of the page. */
+export type Language = keyof typeof LANGUAGES;
+
+type Texts = Readonly<Record<string, readonly string[]>>;
+
+const known = Object.keys(LANGUAGES) as Language[];
+/** The language of the page. */
+export const language = signal<Language>("en");
+const texts = signal<Texts>({});
+
+/** Shows the page in the language that was chosen before, else in English. */
+export async function startLanguage(): Promise<void> {
+  const kept = preference("language");
+  const chosen = known.find((code) => code === kept);
+  if (chosen === undefined || chosen === "en") return;
+  try {
+    await show(chosen);
+  } catch {
+    language.value = "en"; // without its texts the page is in English
+  }
+}
+
+/** Shows the page in another language, and keeps the choice. */
+export async function chooseLanguage(code: Language): Promise<void> {
+  keepPreference("language", code);
+  await show(code);
+}
+
+async function show(code: Language): Promise<void> {
+  if (code !== "en") texts.value = (await import("../texts.json")).default as unknown as Texts;
+  language.value = code;
+  document.documentElement.lang = code;
+  document.documentElement.dir = code === "ar" ? "rtl" : "ltr";
+}
+
+/** A text of the page in its language. `{name}` in it is replaced. */
+export function t(text: string, values: Readonly<Record<string, string | number>> = {}): string {
+  const at = known.indexOf(language.value) - 1;
+  const shown = (at < 0 ? undefined : texts.value[text]?.[at]) || text;
+  return shown.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+}

@@ -1,0 +1,3 @@
+// Styles are bundled beside the script.
+
+declare module "*.css";

@@ -1,0 +1,13 @@
+// Entry of the page: signs in with the key that this tab kept, and shows the shell.
+
+import "./styles/index.css";
+import { render } from "preact";
+import { startLanguage } from "./core/i18n.ts";
+import { watchServer } from "./core/server.ts";
+import { App } from "./shell/app.tsx";
+
+const root = document.getElementById("app");
+if (root === null) throw new Error("The page has no #app.");
+void watchServer();
+await startLanguage();
+render(<App />, root);

@@ -1,0 +1,153 @@
+// The command palette: goes to a view, finds memories by their title, and starts something new.
+
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { call, pause } from "../core/api.ts";
+import type { Memory } from "../core/calls.ts";
+import { t } from "../core/i18n.ts";
+import { go } from "../core/router.ts";
+import { rights } from "../core/session.ts";
+import { chooseTheme, isDark } from "../core/theme.ts";
+import type { Icon } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { ArrowRight, FileText, FlaskConical, KeyRound, Moon, Plus, Sun, Upload } from "../ui/icons.ts";
+import type { View } from "./views.ts";
+
+const isOpen = signal(false);
+const MEMORIES_SHOWN = 6;
+/** Time in milliseconds after the last key before memories are searched. */
+const TYPING_MS = 250;
+
+interface Command {
+  readonly label: string;
+  readonly kind: string;
+  readonly icon: Icon;
+  readonly run: () => unknown;
+}
+
+/** Opens the palette. */
+export function openPalette(): void {
+  isOpen.value = true;
+}
+
+/** The palette; stands once in the page. */
+export function Palette({ views }: { readonly views: readonly View[] }) {
+  return isOpen.value ? <Opened views={views} /> : null;
+}
+
+function Opened({ views }: { readonly views: readonly View[] }) {
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const [memories, setMemories] = useState<readonly Memory[]>([]);
+  const close = () => {
+    isOpen.value = false;
+  };
+  const mayRead = rights.value?.memoriesRead === true;
+
+  useEffect(() => {
+    setAt(0);
+    const stopping = new AbortController();
+    const search = async () => {
+      if (query.trim() === "" || !mayRead) return setMemories([]);
+      await pause(TYPING_MS, stopping.signal);
+      const page = { q: query.trim(), limit: MEMORIES_SHOWN };
+      setMemories((await call("listMemories", { query: page, signal: stopping.signal })).data);
+    };
+    search().catch(() => setMemories([])); // what else it offers stays useful
+    return () => stopping.abort();
+  }, [query, mayRead]);
+
+  const commands = commandsOf(views, query, memories);
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    close();
+    void command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+    if (next !== undefined) setAt((next + commands.length) % Math.max(1, commands.length));
+    else if (event.key === "Enter") run(commands[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title={t("Search or go to…")} close={close}>
+      <div class="palette">
+        <input
+          type="search"
+          list={undefined}
+          role="combobox"
+          aria-label={t("Search or go to…")}
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={`palette-${at}`}
+          placeholder={t("A page, a memory, or something new")}
+          value={query}
+          onInput={(event) => setQuery(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          autofocus
+          dir="auto"
+        />
+        <div class="palette-list" id="palette-list" role="listbox" aria-label={t("Found")}>
+          {commands.map((command, index) => (
+            <div
+              key={`${command.kind} ${command.label}`}
+              id={`palette-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === at}
+              onClick={() => run(command)}
+              onPointerMove={() => setAt(index)}
+            >
+              <command.icon size={16} aria-hidden="true" />
+              <span class="cut" dir="auto">
+                {command.label}
+              </span>
+              <span class="fine">{command.kind}</span>
+            </div>
+          ))}
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function commandsOf(views: readonly View[], query: string, memories: readonly Memory[]): readonly Command[] {
+  const text = query.trim();
+  const known = rights.value;
+  const pages: Command[] = views.map(({ name, title, icon }) => ({
+    label: t(title),
+    kind: t("page"),
+    icon,
+    run: () => go([name]),
+  }));
+  const actions: Command[] = [
+    ...(known?.memoriesWrite
+      ? [
+          { label: t("Add a memory"), kind: t("action"), icon: Plus, run: () => go(["memories"], { add: "text" }) },
+          { label: t("Upload files"), kind: t("action"), icon: Upload, run: () => go(["memories"], { add: "files" }) },
+        ]
+      : []),
+    ...(known?.keys
+      ? [{ label: t("Create a key"), kind: t("action"), icon: KeyRound, run: () => go(["keys"], { new: "1" }) }]
+      : []),
+    isDark.value
+      ? { label: t("Light"), kind: t("appearance"), icon: Sun, run: () => chooseTheme("light") }
+      : { label: t("Dark"), kind: t("appearance"), icon: Moon, run: () => chooseTheme("dark") },
+  ];
+  const fitting = [...pages, ...actions].filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()));
+  if (text === "") return fitting;
+  const found: Command[] = memories.map((memory) => ({
+    label: memory.title ?? memory.content.slice(0, 80),
+    kind: t("memory"),
+    icon: FileText,
+    run: () => go(["memories", memory.id]),
+  }));
+  const searches: Command[] = known?.memoriesRead
+    ? [{ label: text, kind: t("search"), icon: FlaskConical, run: () => go(["playground"], { q: text }) }]
+    : [];
+  const asks: Command[] = known?.query
+    ? [{ label: text, kind: t("ask"), icon: ArrowRight, run: () => go(["ask"], { q: text }) }]
+    : [];
+  return [...fitting, ...found, ...searches, ...asks];
+}

@@ -1,0 +1,127 @@
+// The views of the console in the order of the navigation: names in addresses, titles, icons, and which keys may open
+// them. Each is loaded when it is first opened.
+
+import type { ComponentType } from "preact";
+import type { Rights } from "../core/session.ts";
+import type { Icon } from "../ui/button.tsx";
+import {
+  Activity,
+  Brain,
+  Cable,
+  FlaskConical,
+  FolderKanban,
+  House,
+  KeyRound,
+  MessageSquare,
+  Settings,
+  Users,
+  Webhook,
+} from "../ui/icons.ts";
+import { lazily } from "../ui/lazy.tsx";
+
+/** A view of the console. */
+export interface View {
+  readonly name: string;
+  readonly title: string;
+  readonly icon: Icon;
+  readonly group: "" | "Data" | "Developers" | "Operation";
+  readonly isAllowed: (rights: Rights) => boolean;
+  /** `path` is what stands behind the name in the address. */
+  readonly component: ComponentType<{ path: readonly string[] }>;
+}
+
+function view(name: keyof typeof import("../views/all.ts")): View["component"] {
+  return lazily(async () => ({ default: (await import("../views/all.ts"))[name] }));
+}
+
+/** All views. The first one that the key may open is shown at the start. */
+export const VIEWS: readonly View[] = [
+  {
+    name: "home",
+    title: "Home",
+    icon: House,
+    group: "",
+    isAllowed: () => true,
+    component: view("Home"),
+  },
+  {
+    name: "playground",
+    title: "Playground",
+    icon: FlaskConical,
+    group: "",
+    isAllowed: ({ memoriesRead }) => memoriesRead,
+    component: view("Playground"),
+  },
+  {
+    name: "ask",
+    title: "Ask",
+    icon: MessageSquare,
+    group: "",
+    isAllowed: ({ query, chatsRead, chatsWrite }) => query || (chatsRead && chatsWrite),
+    component: view("Ask"),
+  },
+  {
+    name: "memories",
+    title: "Memories",
+    icon: Brain,
+    group: "Data",
+    isAllowed: ({ memoriesRead }) => memoriesRead,
+    component: view("Memories"),
+  },
+  {
+    name: "users",
+    title: "Users",
+    icon: Users,
+    group: "Data",
+    isAllowed: ({ usersRead }) => usersRead,
+    component: view("Users"),
+  },
+  {
+    name: "connect",
+    title: "Connect",
+    icon: Cable,
+    group: "Developers",
+    isAllowed: () => true,
+    component: view("Connect"),
+  },
+  {
+    name: "keys",
+    title: "API keys",
+    icon: KeyRound,
+    group: "Developers",
+    isAllowed: ({ keys }) => keys,
+    component: view("Keys"),
+  },
+  {
+    name: "webhooks",
+    title: "Webhooks",
+    icon: Webhook,
+    group: "Developers",
+    isAllowed: ({ webhooks }) => webhooks,
+    component: view("Webhooks"),
+  },
+  {
+    name: "projects",
+    title: "Projects",
+    icon: FolderKanban,
+    group: "Operation",
+    isAllowed: ({ admin }) => admin,
+    component: view("Projects"),
+  },
+  {
+    name: "settings",
+    title: "Settings",
+    icon: Settings,
+    group: "Operation",
+    isAllowed: ({ project }) => project,
+    component: view("Settings"),
+  },
+  {
+    name: "system",
+    title: "System",
+    icon: Activity,
+    group: "Operation",
+    isAllowed: () => true,
+    component: view("System"),
+  },
+];

@@ -1,0 +1,115 @@
+// Dialogs. The browser keeps the focus inside, and gives it back to the element that opened the dialog.
+
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../core/i18n.ts";
+import { Button } from "./button.tsx";
+import { CheckField, Field, Form } from "./form.tsx";
+import { X } from "./icons.ts";
+
+interface DialogProps {
+  readonly title: string;
+  readonly close: () => void;
+  readonly children: ComponentChildren;
+  readonly kind?: "normal" | "wide" | "panel" | undefined;
+  /** Elements beside the title. */
+  readonly beside?: ComponentChildren;
+}
+
+/** A modal dialog, open as long as it is in the page. `panel` stands at the side, over the full height. */
+export function Dialog({ title, close, children, kind = "normal", beside }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    element.current?.showModal();
+    return () => {
+      // the opener may be gone, such as the row of a deleted memory: then the page's main part gets the focus
+      const target = opener instanceof HTMLElement && opener.isConnected && opener !== document.body ? opener : null;
+      (target ?? document.getElementById("main"))?.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={`dialog ${kind}`}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onClick={(event) => {
+        if (event.target === element.current) close();
+      }}
+    >
+      <div class="dialog-inner">
+        <header class="dialog-head">
+          <h2 dir="auto">{title}</h2>
+          {beside}
+          <Button kind="ghost" icon={X} label={t("Close")} run={close} />
+        </header>
+        <div class="dialog-body">{children}</div>
+      </div>
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly title: string;
+  readonly text: ComponentChildren;
+  readonly verb: string;
+  readonly run: (option: boolean) => Promise<unknown>;
+  /** Text that must be typed first. */
+  readonly typed?: string | undefined;
+  /** A choice beside the question, such as deleting for good. */
+  readonly option?: string | undefined;
+}
+
+const question = signal<Question | null>(null);
+
+/** Asks before something that cannot be undone. */
+export function confirm(asked: Question): void {
+  question.value = asked;
+}
+
+/** The open question; stands once in the page. */
+export function Confirmation() {
+  const asked = question.value;
+  return asked === null ? null : <Asked key={asked.title} asked={asked} />;
+}
+
+function Asked({ asked }: { readonly asked: Question }) {
+  const [typed, setTyped] = useState("");
+  const [option, setOption] = useState(false);
+  const close = () => {
+    question.value = null;
+  };
+  return (
+    <Dialog title={asked.title} close={close}>
+      <div class="stack">
+        <div>{asked.text}</div>
+        <Form
+          label={asked.title}
+          verb={asked.verb}
+          disabled={asked.typed !== undefined && typed.trim() !== asked.typed}
+          send={async () => {
+            await asked.run(option);
+            close();
+          }}
+          beside={<Button run={close}>{t("Cancel")}</Button>}
+        >
+          {asked.option !== undefined && <CheckField label={asked.option} checked={option} onChecked={setOption} />}
+          {asked.typed !== undefined && (
+            <Field
+              name="typed"
+              label={t("Type {text} to confirm", { text: `“${asked.typed}”` })}
+              value={typed}
+              onValue={setTyped}
+              autofocus
+            />
+          )}
+        </Form>
+      </div>
+    </Dialog>
+  );
+}

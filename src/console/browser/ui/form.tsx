@@ -1,0 +1,211 @@
+// Forms: fields with labels, hints and errors. An error of the API stands beside the field that it names.
+
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useState } from "preact/hooks";
+import { ApiError } from "../core/api.ts";
+import { t } from "../core/i18n.ts";
+import { Button, type Icon } from "./button.tsx";
+import { Problem } from "./states.tsx";
+
+/** The error that a form shows. */
+const FormError = createContext<ApiError | null>(null);
+
+interface FormProps {
+  readonly children: ComponentChildren;
+  /** Runs when the form is sent; its rejection is shown. */
+  readonly send: () => Promise<unknown>;
+  readonly verb: string;
+  readonly icon?: Icon | undefined;
+  /** Further buttons. */
+  readonly beside?: ComponentChildren;
+  readonly label: string;
+  readonly disabled?: boolean | undefined;
+}
+
+/** A form with one main button. Enter sends it. */
+export function Form({ children, send, verb, icon, beside, label, disabled }: FormProps) {
+  const [isBusy, setIsBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isBusy || disabled === true) return;
+    setIsBusy(true);
+    setError(null);
+    try {
+      await send();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  const ofField = error instanceof ApiError && error.param !== null ? error : null;
+  return (
+    <form noValidate aria-label={label} onSubmit={(event) => void submit(event)}>
+      <FormError.Provider value={ofField}>{children}</FormError.Provider>
+      {error !== null && <Problem error={error} />}
+      <div class="row form-foot">
+        <Button type="submit" kind="primary" icon={icon} busy={isBusy} disabled={disabled}>
+          {verb}
+        </Button>
+        {beside}
+      </div>
+    </form>
+  );
+}
+
+/** The message for a field in the error of the form around it. */
+function useFieldError(name: string): string | null {
+  const error = useContext(FormError);
+  const param = error?.param ?? "";
+  const isMine = param === name || param.startsWith(`${name}.`) || param.startsWith(`${name}[`);
+  return error !== null && isMine ? error.message : null;
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly hint?: string | undefined;
+  readonly placeholder?: string | undefined;
+  readonly type?: "text" | "search" | "number" | "password" | "url" | "email" | "date" | "datetime-local" | undefined;
+  /** Makes it a text of several lines. */
+  readonly lines?: number | undefined;
+  /** Makes it a choice. */
+  readonly options?: readonly (readonly [value: string, label: string])[] | undefined;
+  readonly min?: number | string | undefined;
+  readonly max?: number | string | undefined;
+  readonly step?: number | string | undefined;
+  readonly code?: boolean | undefined;
+  readonly autofocus?: boolean | undefined;
+  /** Values that the browser offers while a person types. */
+  readonly suggestions?: readonly string[] | undefined;
+  /** Whether the label is for screen readers only. */
+  readonly quiet?: boolean | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
+/** A labelled field. */
+export function Field(props: FieldProps) {
+  const { name, label, value, onValue, hint, lines, options, suggestions, quiet, code, autofocus, ...rest } = props;
+  const id = useId();
+  const error = useFieldError(name);
+  const described = [error !== null && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(" ");
+  const shared = {
+    id,
+    name,
+    disabled: rest.disabled,
+    "aria-invalid": error !== null || undefined,
+    "aria-describedby": described === "" ? undefined : described,
+    autofocus,
+  };
+  const change = (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value);
+  return (
+    <div class={`field ${quiet ? "quiet" : ""}`}>
+      <label for={id}>{label}</label>
+      {options !== undefined ? (
+        <select {...shared} value={value} onChange={change}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : lines !== undefined ? (
+        <textarea
+          {...shared}
+          class={code ? "code" : ""}
+          rows={lines}
+          value={value}
+          onInput={change}
+          placeholder={rest.placeholder}
+          dir="auto"
+        />
+      ) : (
+        <input
+          {...shared}
+          class={code ? "code" : ""}
+          {...typeOf(rest.type)}
+          value={value}
+          onInput={change}
+          placeholder={rest.placeholder}
+          min={rest.min}
+          max={rest.max}
+          step={rest.step}
+          autocomplete="off"
+          spellcheck={false}
+          list={suggestions === undefined ? undefined : `${id}-list`}
+          dir={rest.type === "number" || rest.type === "password" ? undefined : "auto"}
+        />
+      )}
+      {suggestions !== undefined && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error !== null && (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// The types of Preact tell input elements apart by their type, and a field has any of them.
+function typeOf(type: FieldProps["type"]): { type: "text" } {
+  return { type: (type ?? "text") as "text" };
+}
+
+interface CheckProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChecked: (checked: boolean) => void;
+  readonly hint?: string | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
+/** A checkbox with its label. */
+export function CheckField({ label, checked, onChecked, hint, disabled }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event) => onChecked(event.currentTarget.checked)}
+      />
+      <span>
+        {label}
+        {hint !== undefined && <span class="hint">{hint}</span>}
+      </span>
+    </label>
+  );
+}
+
+/** Splits `a, b` into a list. */
+export function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** The JSON value in a text; undefined if it is empty. @throws ApiError that names the field */
+export function jsonOf(text: string, param: string): unknown {
+  if (text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ApiError({ code: "page", param, message: t("Invalid JSON: {reason}", { reason }) });
+  }
+}

@@ -1,0 +1,205 @@
+// Small pieces of views: page heads, cards, tabs, badges, copied texts, facts, meters, times.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { agoText, timeText } from "../core/format.ts";
+import { t } from "../core/i18n.ts";
+import { setFilters } from "../core/router.ts";
+import { Button, type Icon } from "./button.tsx";
+import { Check, Copy } from "./icons.ts";
+import { toastError } from "./toast.tsx";
+
+interface HeadProps {
+  readonly title: string;
+  /** What the view is for, in a sentence. */
+  readonly text?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly above?: ComponentChildren;
+}
+
+/** The head of a view. */
+export function PageHead({ title, text, actions, above }: HeadProps) {
+  return (
+    <header class="page-head">
+      <div>
+        {above}
+        <h1 dir="auto">{title}</h1>
+        {text && <p class="page-text">{text}</p>}
+      </div>
+      {actions && <div class="row">{actions}</div>}
+    </header>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  readonly icon?: Icon;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+}
+
+/** A framed part of a view. */
+export function Card({ title, icon: Shown, actions, children, class: more }: CardProps) {
+  return (
+    <section class={`card ${more ?? ""}`} aria-label={title}>
+      {title !== undefined && (
+        <header class="card-head">
+          {Shown && <Shown size={16} aria-hidden="true" />}
+          <h2 dir="auto">{title}</h2>
+          {actions && <div class="row">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+interface TabsProps {
+  readonly label: string;
+  readonly tabs: readonly (readonly [name: string, title: string] | false)[];
+  readonly current: string;
+  /** Filter of the address that keeps the chosen tab. */
+  readonly filter?: string;
+}
+
+/** Tabs whose choice stands in the address. */
+export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
+  const shown = tabs.filter((tab) => tab !== false);
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const at = shown.findIndex(([name]) => name === current);
+    const next = shown[(at + step + shown.length) % shown.length];
+    if (next === undefined) return;
+    setFilters({ [filter]: next[0] });
+    const list = (event.currentTarget as HTMLElement).children;
+    (list[shown.indexOf(next)] as HTMLElement | undefined)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+      {shown.map(([name, title]) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          aria-selected={name === current}
+          tabIndex={name === current ? 0 : -1}
+          onClick={() => setFilters({ [filter]: name })}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** A word with a colour of its own, such as a status. */
+export function Badge({
+  tone = "neutral",
+  children,
+}: {
+  readonly tone?: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <span class={`badge ${tone}`} dir="auto">
+      {children}
+    </span>
+  );
+}
+
+/** A button that copies a text. */
+export function CopyButton({
+  text,
+  label,
+  small,
+}: {
+  readonly text: string;
+  readonly label?: string;
+  readonly small?: boolean;
+}) {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setIsCopied(true);
+      setTimeout(() => setIsCopied(false), 2_000);
+    } catch {
+      toastError(new Error(t("The browser did not allow copying. Select the text instead.")));
+    }
+  };
+  const icon = isCopied ? Check : Copy;
+  return small ? (
+    <Button kind="ghost" size="small" icon={icon} label={label ?? t("Copy")} run={copy} />
+  ) : (
+    <Button size="small" icon={icon} run={copy}>
+      {isCopied ? t("Copied") : (label ?? t("Copy"))}
+    </Button>
+  );
+}
+
+/** Code that can be copied. */
+export function Snippet({ code, label }: { readonly code: string; readonly label: string }) {
+  return (
+    <div class="snippet">
+      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
+        <code>{code}</code>
+      </pre>
+      <CopyButton text={code} small />
+    </div>
+  );
+}
+
+/** Names and values; those without a value are left out. */
+export function Facts({ rows }: { readonly rows: readonly (readonly [string, ComponentChildren])[] }) {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
+  return (
+    <dl class="facts">
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd dir="auto">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A bar that shows a share of something. */
+export function Meter({
+  label,
+  share,
+  tone = "",
+}: {
+  readonly label: string;
+  readonly share: number;
+  readonly tone?: string;
+}) {
+  const percent = Math.max(0, Math.min(100, Math.round(share * 100)));
+  return (
+    <div class="meter" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+      <span class={tone} style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
+
+/** How long ago something was, with the exact time as its tooltip. */
+export function Ago({ time }: { readonly time: string | null }) {
+  if (time === null) return <span class="fine">–</span>;
+  return (
+    <time dateTime={time} title={timeText(time)}>
+      {agoText(time)}
+    </time>
+  );
+}
+
+/** An id or other exact text that can be copied. */
+export function Id({ text }: { readonly text: string }) {
+  return (
+    <span class="id">
+      <code dir="ltr">{text}</code>
+      <CopyButton text={text} small label={t("Copy {text}", { text })} />
+    </span>
+  );
+}

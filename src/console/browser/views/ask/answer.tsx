@@ -1,0 +1,119 @@
+// An answer: its text as Markdown with citations, whether it was stored at all, and its sources.
+
+import type { SearchResult } from "../../core/calls.ts";
+import { countText, numberText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { Button } from "../../ui/button.tsx";
+import { CircleAlert, LoaderCircle, RotateCcw } from "../../ui/icons.ts";
+import { lazily } from "../../ui/lazy.tsx";
+import { Badge, CopyButton } from "../../ui/pieces.tsx";
+import { Problem } from "../../ui/states.tsx";
+import { placeOf } from "../shared/memory-names.ts";
+
+const Markdown = lazily(() => import("../../ui/markdown.tsx"));
+
+/** An answer and how far it is. */
+export interface AnswerTurn {
+  readonly text: string;
+  readonly sources: readonly SearchResult[];
+  readonly state: "writing" | "done" | "stopped" | "failed";
+  readonly answerState: "answered" | "partial" | "not_found" | null;
+  /** Tokens of the language model; null until they are known. */
+  readonly tokens: number | null;
+  readonly error: unknown;
+}
+
+interface AnswerProps {
+  readonly turn: AnswerTurn;
+  readonly query: string;
+  readonly onSource: (result: SearchResult, number: number) => void;
+  readonly retry?: (() => void) | undefined;
+}
+
+/** The answer. */
+export function Answer({ turn, onSource, retry }: AnswerProps) {
+  const { text, sources, state, answerState, tokens, error } = turn;
+  const cited = sources.filter((source) => source.cited === true);
+  const others = sources.filter((source) => source.cited !== true);
+  const open = (number: number) => {
+    const source = cited[number - 1] ?? sources[number - 1];
+    if (source !== undefined) onSource(source, number);
+  };
+  return (
+    <div class="answer">
+      {answerState === "not_found" && (
+        <p class="answer-state warn">
+          <CircleAlert size={16} aria-hidden="true" /> {t("Nothing stored answers this.")}
+        </p>
+      )}
+      {answerState === "partial" && (
+        <p class="answer-state">
+          <CircleAlert size={16} aria-hidden="true" /> {t("Only a part of this is stored.")}
+        </p>
+      )}
+      <div aria-live="polite" aria-busy={state === "writing"}>
+        {text === "" && state === "writing" ? (
+          <p class="fine row">
+            <LoaderCircle size={16} class="spin" aria-hidden="true" /> {t("Searching the memories…")}
+          </p>
+        ) : (
+          <Markdown text={text} onCitation={open} isBusy={state === "writing"} />
+        )}
+      </div>
+      {error !== null && <Problem error={error} />}
+      {state === "stopped" && <p class="fine">{t("Stopped before it was complete.")}</p>}
+      {cited.length > 0 && (
+        <ul class="list source-list" aria-label={t("Sources")}>
+          {cited.map((source, at) => (
+            <li key={source.id}>
+              <SourceButton source={source} number={at + 1} onSource={onSource} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {others.length > 0 && (
+        <details>
+          <summary>{countText(others.length, "1 other passage was read", "{n} other passages were read")}</summary>
+          <ul class="list source-list">
+            {others.map((source, at) => (
+              <li key={source.id}>
+                <SourceButton source={source} number={cited.length + at + 1} onSource={onSource} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {state !== "writing" && (
+        <div class="row answer-foot">
+          {text !== "" && <CopyButton text={text} small label={t("Copy the answer")} />}
+          {retry && <Button kind="ghost" size="small" icon={RotateCcw} label={t("Ask again")} run={retry} />}
+          {tokens !== null && (
+            <Badge>
+              {tokens === 0 ? t("quoted, without a language model") : t("{n} tokens", { n: numberText(tokens) })}
+            </Badge>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface SourceButtonProps {
+  readonly source: SearchResult;
+  readonly number: number;
+  readonly onSource: (result: SearchResult, number: number) => void;
+}
+
+function SourceButton({ source, number, onSource }: SourceButtonProps) {
+  const place = placeOf(source);
+  const title = source.metadata._memory.title ?? t("Untitled");
+  return (
+    <button type="button" class="source" onClick={() => onSource(source, number)}>
+      <span class="citation">{number}</span>
+      <span class="cut" dir="auto">
+        {title}
+        {place !== "" && place !== title && <span class="fine"> · {place}</span>}
+      </span>
+    </button>
+  );
+}

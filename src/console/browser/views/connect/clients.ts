@@ -1,0 +1,92 @@
+// How agents and programs connect: code for each, with the address of this server and a key.
+
+/** A way to connect. */
+export interface Client {
+  readonly name: string;
+  readonly title: string;
+  readonly kind: "agent" | "program";
+  /** File that the code belongs into; null: it is run. */
+  readonly file: string | null;
+}
+
+/** All ways to connect. */
+export const CLIENTS: readonly Client[] = [
+  { name: "curl", title: "curl", kind: "program", file: null },
+  { name: "typescript", title: "TypeScript", kind: "program", file: null },
+  { name: "python", title: "Python", kind: "program", file: null },
+  { name: "openai", title: "OpenAI SDK", kind: "program", file: null },
+  { name: "claude-code", title: "Claude Code", kind: "agent", file: ".mcp.json" },
+  { name: "claude-desktop", title: "Claude Desktop", kind: "agent", file: "claude_desktop_config.json" },
+  { name: "cursor", title: "Cursor", kind: "agent", file: "~/.cursor/mcp.json" },
+  { name: "vscode", title: "VS Code", kind: "agent", file: ".vscode/mcp.json" },
+  { name: "codex", title: "Codex", kind: "agent", file: "~/.codex/config.toml" },
+  { name: "gemini", title: "Gemini CLI", kind: "agent", file: "~/.gemini/settings.json" },
+];
+
+/** The code for a client. @param base address of the server, ending in `/` */
+export function clientSnippet(name: string, base: string, key: string): string {
+  const url = `${base}mcp`;
+  const bearer = { Authorization: `Bearer ${key}` };
+  const json = (value: object) => JSON.stringify(value, null, 2);
+  switch (name) {
+    case "typescript":
+      return [
+        'import { Mneme } from "mneme-client";',
+        "",
+        `const mneme = new Mneme({ baseUrl: "${base.replace(/\/$/, "")}", apiKey: "${key}" });`,
+        'await mneme.memories.add({ content: "Lena prefers meetings before noon.", userId: "lena" }, { wait: true });',
+        'const { results } = await mneme.memories.search("When should I meet Lena?");',
+        "console.log(results[0]?.content);",
+      ].join("\n");
+    case "python":
+      return [
+        "from mneme_client import Mneme",
+        "",
+        `with Mneme(base_url="${base.replace(/\/$/, "")}", api_key="${key}") as mneme:`,
+        '    mneme.memories.add("Lena prefers meetings before noon.", user_id="lena", wait=True)',
+        '    print(mneme.memories.search("When should I meet Lena?").results[0].content)',
+      ].join("\n");
+    case "openai":
+      return [
+        'import OpenAI from "openai";',
+        "",
+        `const client = new OpenAI({ baseURL: "${base}v1", apiKey: "${key}" });`,
+        "const answer = await client.chat.completions.create({",
+        '  model: "mneme",',
+        '  messages: [{ role: "user", content: "When should I meet Lena?" }],',
+        "});",
+        "console.log(answer.choices[0]?.message.content);",
+      ].join("\n");
+    case "claude-code":
+      return json({ mcpServers: { mneme: { type: "http", url, headers: bearer } } });
+    case "cursor":
+      return json({ mcpServers: { mneme: { url, headers: bearer } } });
+    case "gemini":
+      return json({ mcpServers: { mneme: { httpUrl: url, headers: bearer } } });
+    case "vscode":
+      return json({ servers: { mneme: { type: "http", url, headers: bearer } } });
+    case "claude-desktop":
+      return json({
+        mcpServers: {
+          mneme: { command: "mneme", args: ["mcp", "--url", base.replace(/\/$/, "")], env: { MNEME_API_KEY: key } },
+        },
+      });
+    case "codex":
+      return [
+        `# export MNEME_API_KEY=${key}`,
+        "[mcp_servers.mneme]",
+        `url = "${url}"`,
+        'bearer_token_env_var = "MNEME_API_KEY"',
+      ].join("\n");
+    default:
+      return [
+        `curl ${base}v1/memories \\`,
+        `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
+        `  -d '{"content": "Lena prefers meetings before noon.", "userId": "lena"}'`,
+        "",
+        `curl ${base}v1/memories/search \\`,
+        `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
+        `  -d '{"query": "When should I meet Lena?"}'`,
+      ].join("\n");
+  }
+}

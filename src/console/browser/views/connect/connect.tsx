@@ -1,0 +1,122 @@
+// Connect: code for agents and programs, with this server's address, and whether a key was used by now.
+
+import { useState } from "preact/hooks";
+import { addressOf, BASE, call } from "../../core/api.ts";
+import type { Key } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { filterOf, setFilters, to } from "../../core/router.ts";
+import { isCurrent, rights } from "../../core/session.ts";
+import { Button, LinkButton } from "../../ui/button.tsx";
+import { Field } from "../../ui/form.tsx";
+import { BookOpen, Cable, KeyRound } from "../../ui/icons.ts";
+import { Ago, Badge, Card, Facts, Id, PageHead, Snippet } from "../../ui/pieces.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { CLIENTS, clientSnippet } from "./clients.ts";
+
+const PLACEHOLDER = "ctx_YOUR_KEY";
+/** Time in milliseconds between looks at when keys were used. */
+const LOOK_MS = 5_000;
+
+/** The view. */
+export default function Connect() {
+  const chosen = CLIENTS.find(({ name }) => name === filterOf("client")) ?? CLIENTS[0];
+  const [key, setKey] = useState("");
+  if (chosen === undefined) return null;
+  const groups = [
+    [t("Agents"), CLIENTS.filter(({ kind }) => kind === "agent")],
+    [t("Programs"), CLIENTS.filter(({ kind }) => kind === "program")],
+  ] as const;
+  return (
+    <div class="view">
+      <PageHead
+        title={t("Connect")}
+        text={t("Let an agent or a program use this server. The address below is the one of this page.")}
+        actions={
+          <>
+            <LinkButton icon={BookOpen} href="docs">
+              {t("API reference")}
+            </LinkButton>
+            {rights.value?.keys && (
+              <LinkButton kind="primary" icon={KeyRound} href={to(["keys"], { new: "1" })}>
+                {t("Create a key")}
+              </LinkButton>
+            )}
+          </>
+        }
+      />
+      <Card title={t("Addresses")}>
+        <Facts
+          rows={[
+            ["API", <Id key="api" text={addressOf("/v1")} />],
+            ["MCP", <Id key="mcp" text={addressOf("/mcp")} />],
+          ]}
+        />
+      </Card>
+      <Card title={t("Client")} icon={Cable}>
+        <div class="stack">
+          {groups.map(([title, clients]) => (
+            <div key={title} class="row">
+              <span class="fine client-group">{title}</span>
+              {clients.map(({ name, title: client }) => (
+                <Button key={name} size="small" pressed={name === chosen.name} run={() => setFilters({ client: name })}>
+                  {client}
+                </Button>
+              ))}
+            </div>
+          ))}
+          <Field
+            name="key"
+            label={t("Key for the code below")}
+            type="password"
+            placeholder={PLACEHOLDER}
+            hint={t("Optional. It stays in this page.")}
+            value={key}
+            onValue={setKey}
+          />
+          {chosen.file !== null && (
+            <p class="fine">
+              {t("Add this to")} <code>{chosen.file}</code>
+            </p>
+          )}
+          <Snippet label={chosen.title} code={clientSnippet(chosen.name, BASE, key.trim() || PLACEHOLDER)} />
+        </div>
+      </Card>
+      {rights.value?.keys && <Callers />}
+    </div>
+  );
+}
+
+function Callers() {
+  const keys = useResource(
+    (signal) => call("listKeys", { query: { limit: 20 }, signal }),
+    [],
+    () => LOOK_MS,
+  );
+  return (
+    <Card title={t("Who has called yet?")}>
+      <Loaded from={keys}>
+        {({ data }) => (
+          <ul class="list rows">
+            {data.map((key) => (
+              <li key={key.id}>
+                <span class={`dot ${key.last_used_at === null ? "" : "ready"}`} />
+                <span class="cut" dir="auto">
+                  {key.name}
+                </span>
+                {isCurrent(key) && <Badge tone="accent">{t("signed in with it")}</Badge>}
+                {clientOf(key) !== null && <Badge>{clientOf(key)}</Badge>}
+                <span class="fine">{key.last_used_at === null ? t("not yet") : <Ago time={key.last_used_at} />}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+/** The program that used a key last, if the server tells. */
+function clientOf(key: Key): string | null {
+  return (key as { readonly last_client?: string | null }).last_client ?? null;
+}

@@ -1,0 +1,131 @@
+// The checklist of a first visit. Steps tick themselves: from what the project has, and from what this browser did.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { keepPreference, preference } from "../../core/storage.ts";
+import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { BookOpen, Check, Sparkles, X } from "../../ui/icons.ts";
+import { Card } from "../../ui/pieces.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { loadSample, removeSample, SAMPLE_TAG } from "./sample.ts";
+
+interface Step {
+  readonly title: string;
+  readonly href: string;
+  readonly isDone: boolean;
+}
+
+/** The checklist; it goes when all is done or when it is closed. */
+export function FirstSteps() {
+  const [isClosed, setIsClosed] = useState(preference("steps") === "closed");
+  const known = rights.value;
+  const state = useResource(async (signal) => {
+    const one = { query: { limit: 1 }, signal };
+    const [memories, files, sample, chats, keys] = await Promise.all([
+      known?.memoriesRead ? call("listMemories", one) : null,
+      known?.memoriesRead ? call("listMemories", { query: { limit: 20 }, signal }) : null,
+      known?.memoriesRead ? call("listMemories", { query: { limit: 1, tag: SAMPLE_TAG }, signal }) : null,
+      known?.chatsRead ? call("listChats", one) : null,
+      known?.keys ? call("listKeys", { query: { limit: 20 }, signal }) : null,
+    ]);
+    return {
+      hasMemory: (memories?.data.length ?? 0) > 0,
+      hasFile: (files?.data ?? []).some(({ source }) => source !== null),
+      hasSample: (sample?.data.length ?? 0) > 0,
+      hasChat: (chats?.data.length ?? 0) > 0,
+      hasKey: (keys?.data.length ?? 0) > 1,
+      hasClient: (keys?.data ?? []).filter(({ last_used_at: used }) => used !== null).length > 1,
+    };
+  }, []);
+  const found = state.value;
+  if (isClosed || found === undefined) return null;
+  const steps: readonly Step[] = [
+    ...(known?.memoriesWrite
+      ? [{ title: t("Store a memory"), href: to(["memories"], { add: "text" }), isDone: found.hasMemory }]
+      : []),
+    ...(known?.chatsWrite ? [{ title: t("Ask a question"), href: to(["ask"]), isDone: found.hasChat }] : []),
+    ...(known?.memoriesWrite
+      ? [{ title: t("Upload a file"), href: to(["memories"], { add: "files" }), isDone: found.hasFile }]
+      : []),
+    ...(known?.keys
+      ? [
+          { title: t("Create a key"), href: to(["keys"], { new: "1" }), isDone: found.hasKey },
+          { title: t("Connect an agent"), href: to(["connect"]), isDone: found.hasClient },
+        ]
+      : []),
+  ];
+  const done = steps.filter(({ isDone }) => isDone).length;
+  if (steps.length === 0 || (done === steps.length && !found.hasSample)) return null;
+  const close = () => {
+    keepPreference("steps", "closed");
+    setIsClosed(true);
+  };
+  return (
+    <Card
+      class="first-steps"
+      title={t("First steps")}
+      icon={Sparkles}
+      actions={
+        <>
+          <span class="fine">{t("{n} of {total} done", { n: done, total: steps.length })}</span>
+          <Button kind="ghost" size="small" icon={X} label={t("Close the checklist")} run={close} />
+        </>
+      }
+    >
+      <ol class="list steps">
+        {steps.map(({ title, href, isDone }) => (
+          <li key={title} class={isDone ? "done" : ""}>
+            <span class="step-mark">{isDone && <Check size={14} aria-hidden="true" />}</span>
+            <a href={href}>{title}</a>
+            {isDone && <span class="aside">{t("done")}</span>}
+          </li>
+        ))}
+      </ol>
+      {known?.memoriesWrite && known.memoriesRead && (
+        <div class="row sample">
+          <BookOpen size={16} aria-hidden="true" />
+          <span class="grow fine">
+            {found.hasSample
+              ? t("The sample library is loaded: ask when Omar's flight leaves, or what E-317 means.")
+              : t("Nothing at hand? The sample library has notes of two invented people and ten documents.")}
+          </span>
+          {found.hasSample ? (
+            <Button size="small" run={() => askToRemove(state.reload)}>
+              {t("Remove the sample library")}
+            </Button>
+          ) : (
+            <Button
+              size="small"
+              run={async () => {
+                await loadSample();
+                toast(t("The sample library is being read. It can be asked in a few seconds."));
+                state.reload();
+              }}
+            >
+              {t("Load the sample library")}
+            </Button>
+          )}
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function askToRemove(reload: () => void): void {
+  confirm({
+    title: t("Remove the sample library?"),
+    text: t("All memories with the tag {tag} are deleted for good.", { tag: SAMPLE_TAG }),
+    verb: t("Remove"),
+    run: async () => {
+      const removed = await removeSample();
+      toast(countText(removed, "1 memory was deleted.", "{n} memories were deleted."));
+      reload();
+    },
+  });
+}

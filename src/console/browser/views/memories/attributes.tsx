@@ -1,0 +1,92 @@
+// The attributes of a new memory: their fields, and what the API takes.
+
+import { t } from "../../core/i18n.ts";
+import { Field, jsonOf, listOf } from "../../ui/form.tsx";
+
+/** Attributes that every kind of memory can get. */
+export interface Attributes {
+  readonly title: string;
+  readonly tags: string;
+  readonly type: string;
+  readonly userId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly externalId: string;
+  readonly occurred_at: string;
+  readonly expires_at: string;
+  readonly metadata: string;
+}
+
+/** No attributes. */
+export const NO_ATTRIBUTES: Attributes = {
+  title: "",
+  tags: "",
+  type: "",
+  userId: "",
+  agentId: "",
+  sessionId: "",
+  externalId: "",
+  occurred_at: "",
+  expires_at: "",
+  metadata: "",
+};
+
+interface AttributeFieldsProps {
+  readonly value: Attributes;
+  readonly onValue: (value: Attributes) => void;
+  readonly isForFiles?: boolean;
+}
+
+/** Fields for the attributes. */
+export function AttributeFields({ value, onValue, isForFiles = false }: AttributeFieldsProps) {
+  const field = (name: keyof Attributes, label: string, more: { hint?: string; placeholder?: string } = {}) => (
+    <Field
+      name={name}
+      label={label}
+      value={value[name]}
+      onValue={(text) => onValue({ ...value, [name]: text })}
+      {...more}
+    />
+  );
+  return (
+    <>
+      <div class="columns narrow">
+        {!isForFiles && field("title", t("Title"), { hint: t("Optional: it is found by itself") })}
+        {field("tags", t("Tags"), { hint: t("Separated by commas") })}
+        {field("userId", t("User"), { hint: t("Optional: whose memory it is") })}
+      </div>
+      <details>
+        <summary>{t("More fields")}</summary>
+        <div class="stack">
+          <div class="columns narrow">
+            {field("type", t("Type"))}
+            {field("agentId", t("Agent"))}
+            {field("sessionId", t("Session"))}
+            {!isForFiles && field("externalId", t("External id"), { hint: t("The same id later updates this memory") })}
+            {field("occurred_at", t("Occurred"), { placeholder: "2026-05-03" })}
+            {field("expires_at", t("Expires"), { placeholder: "2027-01-01T00:00:00Z" })}
+          </div>
+          <Field
+            name="metadata"
+            label={t("Metadata (JSON)")}
+            lines={3}
+            code
+            placeholder={'{"year": 2026}'}
+            value={value.metadata}
+            onValue={(metadata) => onValue({ ...value, metadata })}
+          />
+        </div>
+      </details>
+    </>
+  );
+}
+
+/** The attributes as the API takes them; empty ones are left out. @throws ApiError if the metadata is no JSON */
+export function bodyOfAttributes({ tags, metadata, ...texts }: Attributes): Record<string, unknown> {
+  const parsed = jsonOf(metadata, "metadata");
+  return {
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim() !== "")),
+    ...(listOf(tags).length > 0 && { tags: listOf(tags) }),
+    ...(parsed !== undefined && { metadata: parsed }),
+  };
+}

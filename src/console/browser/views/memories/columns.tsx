@@ -1,0 +1,137 @@
+// The columns of the table of memories: what they show, how wide they are, and which are shown.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Memory } from "../../core/calls.ts";
+import { bytesText, dayText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { keepPreference, preference } from "../../core/storage.ts";
+import { Columns3 } from "../../ui/icons.ts";
+import { Menu } from "../../ui/menu.tsx";
+import { Ago, Badge } from "../../ui/pieces.tsx";
+import { StatusBadge } from "../shared/status.tsx";
+
+/** A column; `width` is one track of a CSS grid, whose least width never collapses. */
+export interface MemoryColumn {
+  readonly name: string;
+  readonly title: string;
+  readonly width: string;
+  readonly cell: (memory: Memory) => ComponentChildren;
+  /** What the column is sorted by; absent: it cannot be sorted. */
+  readonly sortBy?: (memory: Memory) => string | number;
+}
+
+/** All columns behind the name of the memory. */
+export const COLUMNS: readonly MemoryColumn[] = [
+  {
+    name: "status",
+    title: "Status",
+    width: "minmax(8rem, 10rem)",
+    cell: (memory) => <StatusBadge memory={memory} />,
+    sortBy: ({ status }) => status,
+  },
+  {
+    name: "type",
+    title: "Type",
+    width: "minmax(7rem, 9rem)",
+    cell: ({ type }) => type,
+    sortBy: ({ type }) => type ?? "",
+  },
+  {
+    name: "tags",
+    title: "Tags",
+    width: "minmax(9rem, 1fr)",
+    cell: ({ tags }) => tags?.map((tag) => <Badge key={tag}>{tag}</Badge>),
+  },
+  {
+    name: "user",
+    title: "User",
+    width: "minmax(7rem, 10rem)",
+    cell: ({ userId }) => userId,
+    sortBy: ({ userId }) => userId ?? "",
+  },
+  {
+    name: "agent",
+    title: "Agent",
+    width: "minmax(7rem, 10rem)",
+    cell: ({ agentId }) => agentId,
+    sortBy: ({ agentId }) => agentId ?? "",
+  },
+  {
+    name: "session",
+    title: "Session",
+    width: "minmax(7rem, 10rem)",
+    cell: ({ sessionId }) => sessionId,
+    sortBy: ({ sessionId }) => sessionId ?? "",
+  },
+  {
+    name: "language",
+    title: "Language",
+    width: "minmax(6rem, 7rem)",
+    cell: ({ language }) => language,
+    sortBy: ({ language }) => language ?? "",
+  },
+  {
+    name: "source",
+    title: "File",
+    width: "minmax(9rem, 14rem)",
+    cell: ({ source }) => source && `${source.filename} · ${bytesText(source.bytes)}`,
+    sortBy: ({ source }) => source?.filename ?? "",
+  },
+  {
+    name: "passages",
+    title: "Passages",
+    width: "minmax(6rem, 7rem)",
+    cell: ({ chunk_count: count }) => count,
+    sortBy: ({ chunk_count: count }) => count ?? 0,
+  },
+  {
+    name: "occurred",
+    title: "Occurred",
+    width: "minmax(8rem, 9rem)",
+    cell: ({ occurred_at: at }) => at && dayText(at),
+    sortBy: ({ occurred_at: at }) => at ?? "",
+  },
+  {
+    name: "created",
+    title: "Stored",
+    width: "minmax(8rem, 9rem)",
+    cell: ({ created_at }) => <Ago time={created_at} />,
+    sortBy: ({ created_at }) => created_at,
+  },
+];
+const SHOWN_FIRST = ["status", "type", "tags", "user", "created"];
+
+/** Names of the shown columns, kept in the browser. */
+export function useColumns(): [readonly string[], (columns: readonly string[]) => void] {
+  const [columns, setColumns] = useState<readonly string[]>(() => preference("columns")?.split(",") ?? SHOWN_FIRST);
+  const choose = (next: readonly string[]) => {
+    keepPreference("columns", next.join(","));
+    setColumns(next);
+  };
+  return [columns, choose];
+}
+
+interface ColumnMenuProps {
+  readonly columns: readonly string[];
+  readonly onColumns: (columns: readonly string[]) => void;
+}
+
+/** A menu that shows and hides columns. */
+export function ColumnMenu({ columns, onColumns }: ColumnMenuProps) {
+  return (
+    <Menu
+      label={t("Columns")}
+      icon={Columns3}
+      kind="plain"
+      items={COLUMNS.map(({ name, title }) => ({
+        label: t(title),
+        checked: columns.includes(name),
+        run: () =>
+          onColumns(
+            COLUMNS.map((column) => column.name).filter((other) => (other === name) !== columns.includes(other)),
+          ),
+      }))}
+    />
+  );
+}

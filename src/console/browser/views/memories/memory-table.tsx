@@ -1,0 +1,227 @@
+// The table of memories. Only the rows that are seen are in the page, so that 10,000 memories scroll.
+
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { Memory } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import type { Pages } from "../../core/resource.ts";
+import { filterOf, setFilters, to } from "../../core/router.ts";
+import { Button } from "../../ui/button.tsx";
+import { ArrowDown, ArrowUp } from "../../ui/icons.ts";
+import { Problem, Skeleton } from "../../ui/states.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+import { COLUMNS, type MemoryColumn } from "./columns.tsx";
+
+const ROW_PX = 44;
+/** Most rows without a frame of their own that scrolls. */
+const ROWS_IN_PAGE = 14;
+
+interface MemoryTableProps {
+  readonly pages: Pages<Memory>;
+  readonly columns: readonly string[];
+  readonly selected: ReadonlySet<string>;
+  /** null: rows cannot be selected. */
+  readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
+  readonly empty: ComponentChildren;
+}
+
+/** The table, or what stands for it. */
+export function MemoryTable({ pages, columns, selected, onSelected, empty }: MemoryTableProps) {
+  const { items, error, reload, hasMore, more, isLoading } = pages;
+  const shown = COLUMNS.filter(({ name }) => columns.includes(name));
+  const rows = sorted(items ?? [], filterOf("sort"));
+  if (items === undefined) {
+    if (error !== undefined) return <Problem error={error} retry={reload} />;
+    return (
+      <div class="table-frame padded">
+        <Skeleton lines={8} height={20} />
+      </div>
+    );
+  }
+  return (
+    <div class="stack tight">
+      {error !== undefined && <Problem error={error} retry={reload} />}
+      {items.length === 0 ? (
+        <div class="table-frame">{empty}</div>
+      ) : (
+        <>
+          <Rows rows={rows} columns={shown} selected={selected} onSelected={onSelected} />
+          <div class="row between">
+            <p class="fine" role="status">
+              {hasMore
+                ? countText(items.length, "1 loaded, there are more", "{n} loaded, there are more")
+                : countText(items.length, "1 memory", "{n} memories")}
+              {filterOf("sort") !== "" && ` · ${t("Sorted among those that are loaded.")}`}
+            </p>
+            {hasMore && (
+              <Button busy={isLoading} run={more}>
+                {t("Load more")}
+              </Button>
+            )}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+interface RowsProps {
+  readonly rows: readonly Memory[];
+  readonly columns: readonly MemoryColumn[];
+  readonly selected: ReadonlySet<string>;
+  readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
+}
+
+function Rows({ rows, columns, selected, onSelected }: RowsProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const virtual = useVirtual(frame, rows.length);
+  const [last, setLast] = useState<string | null>(null);
+  const tracks = [onSelected !== null && "2.5rem", "minmax(15rem, 2.4fr)", ...columns.map(({ width }) => width)];
+  const least = tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
+  const template = { gridTemplateColumns: tracks.filter(Boolean).join(" ") };
+  const areAllSelected = rows.length > 0 && rows.every(({ id }) => selected.has(id));
+
+  const select = (id: string, isRange: boolean) => {
+    const from = rows.findIndex((row) => row.id === last);
+    const at = rows.findIndex((row) => row.id === id);
+    const ids =
+      isRange && from !== -1 ? rows.slice(Math.min(from, at), Math.max(from, at) + 1).map((row) => row.id) : [id];
+    const next = new Set(selected);
+    const isAdding = !selected.has(id);
+    for (const one of ids) isAdding ? next.add(one) : next.delete(one);
+    setLast(id);
+    onSelected?.(next);
+  };
+  return (
+    <div
+      class="grid-table"
+      ref={frame}
+      role="table"
+      aria-label={t("Memories")}
+      aria-rowcount={rows.length + 1}
+      tabIndex={0}
+      style={{ maxHeight: rows.length > ROWS_IN_PAGE ? "min(70vh, 60rem)" : undefined, "--least": `${least}rem` }}
+    >
+      <div class="grid-inner" role="presentation">
+        <div role="rowgroup" class="grid-head">
+          <div role="row" class="grid-row" style={template} aria-rowindex={1}>
+            {onSelected !== null && (
+              <div role="columnheader">
+                <input
+                  type="checkbox"
+                  aria-label={t("Select all that are loaded")}
+                  checked={areAllSelected}
+                  onChange={() => onSelected(areAllSelected ? new Set() : new Set(rows.map(({ id }) => id)))}
+                />
+              </div>
+            )}
+            <Head name="name" title={t("Memory")} />
+            {columns.map(({ name, title, sortBy }) =>
+              sortBy === undefined ? (
+                <div key={name} role="columnheader">
+                  {t(title)}
+                </div>
+              ) : (
+                <Head key={name} name={name} title={t(title)} />
+              ),
+            )}
+          </div>
+        </div>
+        <div role="rowgroup" class="grid-body" style={{ height: `${virtual.getTotalSize()}px` }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const memory = rows[index];
+            if (memory === undefined) return null;
+            const name = nameOf(memory);
+            return (
+              <div
+                key={memory.id}
+                role="row"
+                aria-rowindex={index + 2}
+                class={`grid-row ${selected.has(memory.id) ? "selected" : ""}`}
+                style={{ ...template, transform: `translateY(${start}px)`, height: `${ROW_PX}px` }}
+              >
+                {onSelected !== null && (
+                  <div role="cell">
+                    <input
+                      type="checkbox"
+                      aria-label={t("Select {name}", { name })}
+                      checked={selected.has(memory.id)}
+                      onClick={(event) => select(memory.id, event.shiftKey)}
+                    />
+                  </div>
+                )}
+                <div role="cell" class="cut">
+                  <a href={to(["memories", memory.id])} dir="auto" title={name}>
+                    {name}
+                  </a>
+                  {memory.superseded_by !== null && <span class="fine"> · {t("superseded")}</span>}
+                </div>
+                {columns.map(({ name: column, cell }) => (
+                  <div key={column} role="cell" class="cut" dir="auto">
+                    {cell(memory)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Head({ name, title }: { readonly name: string; readonly title: string }) {
+  const [by, way] = filterOf("sort").split(".");
+  const isSorted = by === name;
+  const next = !isSorted ? `${name}.up` : way === "up" ? `${name}.down` : null;
+  const Arrow = way === "down" ? ArrowDown : ArrowUp;
+  return (
+    <div role="columnheader" aria-sort={isSorted ? (way === "down" ? "descending" : "ascending") : "none"}>
+      <button type="button" class="sort" onClick={() => setFilters({ sort: next })}>
+        {title} {isSorted && <Arrow size={14} aria-hidden="true" />}
+      </button>
+    </div>
+  );
+}
+
+function sorted(items: readonly Memory[], sort: string): readonly Memory[] {
+  const [name = "", way] = sort.split(".");
+  const sortBy = name === "name" ? nameOf : COLUMNS.find((column) => column.name === name)?.sortBy;
+  if (sortBy === undefined) return items;
+  const order = way === "down" ? -1 : 1;
+  return [...items].sort((left, right) => {
+    const [a, b] = [sortBy(left), sortBy(right)];
+    return order * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  });
+}
+
+/** Least width of a track in rem, so that the table scrolls before a column collapses. */
+function leastOf(track: string): number {
+  return Number(/([\d.]+)rem/.exec(track)?.[1] ?? 0);
+}
+
+/** The virtualizer of TanStack for the rows of a frame. */
+function useVirtual(
+  frame: { readonly current: HTMLDivElement | null },
+  count: number,
+): Virtualizer<HTMLDivElement, Element> {
+  const [, render] = useReducer((round: number, _: undefined) => round + 1, 0);
+  const options = {
+    count,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    initialRect: { width: 800, height: 700 },
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => render(undefined),
+  };
+  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
+  virtual.setOptions(options);
+  useEffect(() => virtual._didMount(), [virtual]);
+  useEffect(() => virtual._willUpdate());
+  return virtual;
+}

@@ -1,0 +1,13 @@
+// The filters of the list of memories, as they stand in the address and as the API takes them.
+
+import { filterOf } from "../../core/router.ts";
+
+/** Names of the filters, as the API has them. */
+export const FILTER_NAMES = ["q", "status", "type", "tag", "userId", "agentId", "sessionId", "superseded"] as const;
+
+/** The filters in the address that are set. */
+export function filtersInAddress(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    FILTER_NAMES.map((name) => [name, filterOf(name)] as const).filter(([, value]) => value !== ""),
+  );
+}

@@ -1,0 +1,157 @@
+// Uploads of files: dropped or chosen, several at a time, each with the progress of its transfer and its processing.
+
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { call, pause } from "../../core/api.ts";
+import type { Memory } from "../../core/calls.ts";
+import { bytesText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { to } from "../../core/router.ts";
+import { upload } from "../../core/upload.ts";
+import { Button } from "../../ui/button.tsx";
+import { FileText, Upload } from "../../ui/icons.ts";
+import { Badge, Meter } from "../../ui/pieces.tsx";
+import { messageOf, toastError } from "../../ui/toast.tsx";
+import { StatusBadge } from "../shared/status.tsx";
+import { type Attributes, bodyOfAttributes } from "./attributes.tsx";
+
+/** Files that are sent at the same time. */
+const SENT_AT_ONCE = 2;
+const LOOK_MS = 1_500;
+
+interface Transfer {
+  readonly id: number;
+  readonly file: File;
+  /** 0 to 1. */
+  readonly sent: number;
+  readonly memory: Memory | null;
+  readonly error: string | null;
+}
+
+interface UploadsProps {
+  readonly attributes: Attributes;
+  readonly onStored: (memory: Memory) => void;
+  readonly children: ComponentChildren;
+}
+
+let count = 0;
+
+/** A place for files, and the list of those that were given. */
+export function Uploads({ attributes, onStored, children }: UploadsProps) {
+  const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
+  const [isOver, setIsOver] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const edit = (id: number, part: Partial<Transfer>) =>
+    setTransfers((before) => before.map((one) => (one.id === id ? { ...one, ...part } : one)));
+
+  const send = async (files: readonly File[]) => {
+    let given: Record<string, unknown>;
+    try {
+      given = bodyOfAttributes(attributes);
+    } catch (error) {
+      return toastError(error);
+    }
+    const added = files.map((file): Transfer => {
+      count += 1;
+      return { id: count, file, sent: 0, memory: null, error: null };
+    });
+    setTransfers((before) => [...added, ...before]);
+    const queue = [...added];
+    const work = async () => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift())
+        await sendOne(next, given, edit, onStored);
+    };
+    await Promise.all(Array.from({ length: SENT_AT_ONCE }, work));
+  };
+  return (
+    <div class="stack">
+      <div
+        class={`drop ${isOver ? "over" : ""}`}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setIsOver(true);
+        }}
+        onDragLeave={() => setIsOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setIsOver(false);
+          void send([...(event.dataTransfer?.files ?? [])]);
+        }}
+      >
+        <Upload size={24} aria-hidden="true" />
+        <p>{t("Drop files here")}</p>
+        <p class="fine">{t("PDF, Word, PowerPoint, Excel, HTML, Markdown, CSV, JSON or text, up to 100 MB each")}</p>
+        <Button kind="primary" run={() => input.current?.click()}>
+          {t("Choose files")}
+        </Button>
+        <input
+          ref={input}
+          type="file"
+          multiple
+          hidden
+          aria-label={t("Files")}
+          onChange={(event) => {
+            void send([...(event.currentTarget.files ?? [])]);
+            event.currentTarget.value = "";
+          }}
+        />
+      </div>
+      {children}
+      <ul class="list stack tight" aria-live="polite">
+        {transfers.map((transfer) => (
+          <li key={transfer.id} class="transfer">
+            <FileText size={18} aria-hidden="true" />
+            <div class="grow">
+              <p class="cut" dir="auto">
+                {transfer.memory === null ? (
+                  transfer.file.name
+                ) : (
+                  <a href={to(["memories", transfer.memory.id])}>{transfer.file.name}</a>
+                )}
+              </p>
+              {transfer.error !== null || transfer.memory?.error ? (
+                <p class="field-error">{transfer.error ?? transfer.memory?.error?.message}</p>
+              ) : transfer.memory === null ? (
+                <Meter label={t("{name} sent", { name: transfer.file.name })} share={transfer.sent} />
+              ) : (
+                <p class="fine">{bytesText(transfer.file.size)}</p>
+              )}
+            </div>
+            {transfer.memory !== null ? (
+              <StatusBadge memory={transfer.memory} />
+            ) : transfer.error !== null ? (
+              <Badge tone="failed">{t("not stored")}</Badge>
+            ) : (
+              <Badge tone="processing">{transfer.sent < 1 ? t("sending") : t("accepted soon")}</Badge>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+async function sendOne(
+  { id, file }: Transfer,
+  attributes: Record<string, unknown>,
+  edit: (id: number, part: Partial<Transfer>) => void,
+  onStored: (memory: Memory) => void,
+): Promise<void> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(attributes))
+    form.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  form.append("file", file, file.name);
+  try {
+    let memory = await upload(form, (sent) => edit(id, { sent }));
+    edit(id, { memory, sent: 1 });
+    onStored(memory);
+    while (memory.status === "processing") {
+      await pause(LOOK_MS);
+      memory = await call("getMemory", { params: { id: memory.id } });
+      edit(id, { memory });
+      onStored(memory);
+    }
+  } catch (error) {
+    edit(id, { error: messageOf(error) });
+  }
+}

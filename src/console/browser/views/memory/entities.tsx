@@ -1,0 +1,116 @@
+// The entities of a memory, the facts that a language model found, and memories with the same entities.
+
+import { call } from "../../core/api.ts";
+import type { Memory, MemoryGraph } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { go, to } from "../../core/router.ts";
+import type { Graph } from "../../ui/graph-data.ts";
+import { Network } from "../../ui/icons.ts";
+import { lazily } from "../../ui/lazy.tsx";
+import { Badge, Card, Meter } from "../../ui/pieces.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+
+const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
+
+/** The cards of the graph. */
+export function MemoryEntities({ memory }: { readonly memory: Memory }) {
+  const graph = useResource(
+    (signal) => call("getMemoryGraph", { params: { id: memory.id }, query: { limit: 20 }, signal }),
+    [memory.id, memory.updated_at, memory.status],
+  );
+  return <Loaded from={graph}>{(value) => <Shown memory={memory} graph={value} />}</Loaded>;
+}
+
+function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: MemoryGraph }) {
+  const { entities, relations, neighbours } = graph;
+  if (entities.length === 0) {
+    return (
+      <Card>
+        <Empty icon={Network} title={t("No entities")}>
+          {t("Names, titles, quotes, identifiers and dates in a text become entities that join memories.")}
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <div class="stack">
+      <Card title={t("Picture")}>
+        <GraphPicture
+          label={t("Entities of this memory and memories that share them")}
+          graph={pictureOf(memory, graph)}
+          onNode={(id) => id.startsWith("mem_") && id !== memory.id && go(["memories", id], { tab: "graph" })}
+        />
+      </Card>
+      <Card title={countText(entities.length, "1 entity", "{n} entities")}>
+        <ul class="list entity-list">
+          {entities.map(({ name, kind, mentions, memories }) => (
+            <li key={`${kind} ${name}`}>
+              <span dir="auto" class="break">
+                {name}
+              </span>
+              <Badge>{t(kind)}</Badge>
+              <span class="fine">
+                {countText(mentions, "1 mention", "{n} mentions")} · {countText(memories, "1 memory", "{n} memories")}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Card>
+      {relations.length > 0 && (
+        <Card title={t("Facts")}>
+          <ul class="list stack tight">
+            {relations.map(({ subject, predicate, object }) => (
+              <li key={`${subject} ${predicate} ${object}`} dir="auto">
+                {subject} <strong>{predicate}</strong> {object}
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {neighbours.length > 0 && (
+        <Card title={t("Memories with the same entities")}>
+          <ul class="list stack">
+            {neighbours.map(({ memory_id: id, title, score, entities: shared }) => (
+              <li key={id} class="neighbour">
+                <a href={to(["memories", id], { tab: "graph" })} dir="auto" class="break">
+                  {title ?? id}
+                </a>
+                <Meter label={t("Nearness")} share={score} />
+                <span class="fine" dir="auto">
+                  {shared.join(", ")}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </div>
+  );
+}
+
+/** The memory in the middle, its entities around it, and other memories that share them. */
+function pictureOf(memory: Memory, { entities, neighbours }: MemoryGraph): Graph {
+  const shown = entities.slice(0, 24);
+  const names = new Set(shown.map(({ name }) => name));
+  return {
+    nodes: [
+      { id: memory.id, label: nameOf(memory), kind: "memory", weight: 6 },
+      ...shown.map(({ name, kind, memories }) => ({
+        id: `entity ${name}`,
+        label: name,
+        kind,
+        weight: Math.min(memories, 6),
+      })),
+      ...neighbours.map(({ memory_id: id, title }) => ({ id, label: title ?? id, kind: "memory", weight: 3 })),
+    ],
+    links: [
+      ...shown.map(({ name }) => ({ from: memory.id, to: `entity ${name}` })),
+      ...neighbours.flatMap(({ memory_id: id, entities: shared }) =>
+        shared.filter((name) => names.has(name)).map((name) => ({ from: id, to: `entity ${name}` })),
+      ),
+    ],
+  };
+}

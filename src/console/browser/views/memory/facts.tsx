@@ -1,0 +1,61 @@
+// What is known of a memory besides its text.
+
+import type { Memory } from "../../core/calls.ts";
+import { bytesText, dayText, numberText, timeText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Badge, Facts } from "../../ui/pieces.tsx";
+
+/** The attributes of a memory. */
+export function MemoryFacts({ memory }: { readonly memory: Memory }) {
+  const { tags, source, metadata, userId } = memory;
+  const isUpdated = memory.updated_at.slice(0, 16) !== memory.created_at.slice(0, 16);
+  return (
+    <div class="stack">
+      <Facts
+        rows={[
+          [
+            t("Tags"),
+            tags !== null && tags.length > 0 && (
+              <span class="badges">
+                {tags.map((tag) => (
+                  <a key={tag} href={to(["memories"], { tag })}>
+                    <Badge>{tag}</Badge>
+                  </a>
+                ))}
+              </span>
+            ),
+          ],
+          [t("Type"), memory.type && <a href={to(["memories"], { type: memory.type })}>{memory.type}</a>],
+          [t("Language"), memory.language],
+          [
+            t("User"),
+            userId !== null && (
+              <a href={rights.value?.usersRead ? to(["users", userId]) : to(["memories"], { userId })}>{userId}</a>
+            ),
+          ],
+          [t("Agent"), memory.agentId],
+          [t("Session"), memory.sessionId],
+          [t("External id"), memory.externalId],
+          [t("File"), source && `${source.filename} · ${source.media_type} · ${bytesText(source.bytes)}`],
+          [t("Address"), source?.url],
+          [t("Passages"), memory.chunk_count !== undefined && numberText(memory.chunk_count)],
+          [t("Attributes from"), memory.extraction],
+          [t("Occurred"), memory.occurred_at && dayText(memory.occurred_at)],
+          [t("Stored"), timeText(memory.created_at)],
+          [t("Changed"), isUpdated && timeText(memory.updated_at)],
+          [t("Expires"), memory.expires_at && timeText(memory.expires_at)],
+        ]}
+      />
+      {Object.keys(metadata).length > 0 && (
+        <div class="stack tight">
+          <h3>{t("Metadata")}</h3>
+          <pre class="json" dir="ltr">
+            {JSON.stringify(metadata, null, 2)}
+          </pre>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+// The history of a memory as a timeline: its texts, and when relations were set and removed. An earlier text can come
+// back.
+
+import { call } from "../../core/api.ts";
+import type { HistoryEntry, Memory } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+import { usePages } from "../../core/resource.ts";
+import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { FileText, GitMerge, Undo2 } from "../../ui/icons.ts";
+import { Ago, Badge, Card } from "../../ui/pieces.tsx";
+import { Problem, Skeleton } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { RELATION_TEXTS } from "./relations.tsx";
+
+const TEXT_SHOWN = 600;
+
+interface HistoryProps {
+  readonly memory: Memory;
+  readonly reload: () => void;
+}
+
+/** The card with the timeline. */
+export function MemoryHistory({ memory, reload }: HistoryProps) {
+  const { id } = memory;
+  const pages = usePages<HistoryEntry>(
+    (cursor, signal) => call("getMemoryHistory", { params: { id }, query: { cursor, limit: 50 }, signal }),
+    [id, memory.updated_at],
+  );
+  const mayWrite = rights.value?.memoriesWrite === true && memory.status !== "processing";
+  return (
+    <Card title={t("History")}>
+      {pages.error !== undefined && <Problem error={pages.error} retry={pages.reload} />}
+      {pages.items === undefined && pages.error === undefined && <Skeleton />}
+      <ol class="list timeline">
+        {pages.items?.map((entry) => (
+          <li key={keyOf(entry)}>
+            {entry.kind === "text" ? (
+              <TextEntry entry={entry} memory={memory} reload={reload} mayWrite={mayWrite} />
+            ) : (
+              <>
+                <span class="timeline-icon">
+                  <GitMerge size={14} aria-hidden="true" />
+                </span>
+                <p>
+                  {entry.action === "set" ? t("Relation set:") : t("Relation removed:")}{" "}
+                  <strong>{t(RELATION_TEXTS[entry.relation.type])}</strong>{" "}
+                  <a href={to(["memories", entry.relation.memory_id])} class="break">
+                    {entry.relation.evidence?.other.text ?? entry.relation.memory_id}
+                  </a>
+                </p>
+                <p class="fine">
+                  <Ago time={entry.at} /> · {actorText(entry.by)}
+                </p>
+              </>
+            )}
+          </li>
+        ))}
+      </ol>
+      {pages.hasMore && (
+        <Button busy={pages.isLoading} run={pages.more}>
+          {t("Load more")}
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+interface TextEntryProps extends HistoryProps {
+  readonly entry: Extract<HistoryEntry, { kind: "text" }>;
+  readonly mayWrite: boolean;
+}
+
+function TextEntry({ entry, memory, reload, mayWrite }: TextEntryProps) {
+  const restore = () =>
+    confirm({
+      title: t("Bring this text back?"),
+      text: t(
+        "The memory gets it as its current text, and is processed again. The text of today stays in the history.",
+      ),
+      verb: t("Bring back"),
+      run: async () => {
+        await call("updateMemory", { params: { id: memory.id }, body: { content: entry.content } });
+        toast(t("The earlier text is current again."));
+        reload();
+      },
+    });
+  return (
+    <>
+      <span class="timeline-icon">
+        <FileText size={14} aria-hidden="true" />
+      </span>
+      <div class="row">
+        <strong>{t("Text {n}", { n: entry.version })}</strong>
+        {entry.until === null && <Badge tone="good">{t("current")}</Badge>}
+        <span class="fine">
+          <Ago time={entry.from} /> · {actorText(entry.by)}
+        </span>
+        {mayWrite && entry.until !== null && (
+          <Button size="small" icon={Undo2} run={restore}>
+            {t("Bring back")}
+          </Button>
+        )}
+      </div>
+      <p class="plain-text quote" dir="auto">
+        {entry.content.slice(0, TEXT_SHOWN)}
+        {entry.content.length > TEXT_SHOWN && "…"}
+      </p>
+    </>
+  );
+}
+
+function keyOf(entry: HistoryEntry): string {
+  return entry.kind === "text"
+    ? `text ${entry.version}`
+    : `${entry.at} ${entry.action} ${entry.relation.memory_id} ${entry.relation.type}`;
+}
+
+function actorText({ kind, id }: HistoryEntry["by"]): string {
+  const known: Readonly<Record<string, string>> = {
+    key: t("by a key"),
+    rule: t("by a rule"),
+    model: t("by a model"),
+    llm: t("by the language model"),
+    system: t("by the server"),
+  };
+  return `${known[kind] ?? kind}${id === null ? "" : ` ${id}`}`;
+}

@@ -1,0 +1,171 @@
+// One memory: its text, relations, history, graph, and JSON.
+
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Memory } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { filterOf, go, to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { ArrowLeft, FlaskConical, Pencil, RotateCcw, Trash2 } from "../../ui/icons.ts";
+import { Card, Id, PageHead, Snippet, Tabs } from "../../ui/pieces.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+import { StatusBadge } from "../shared/status.tsx";
+import { EditDialog } from "./edit-dialog.tsx";
+import { MemoryEntities } from "./entities.tsx";
+import { MemoryFacts } from "./facts.tsx";
+import { MemoryHistory } from "./history.tsx";
+import { Relations } from "./relations.tsx";
+import { MemoryText } from "./text.tsx";
+
+/** Times in milliseconds between looks at a memory in processing. */
+const LOOK_MS = 1_500;
+
+/** The page of a memory. */
+export default function MemoryPage({ id }: { readonly id: string }) {
+  const memory = useResource(
+    (signal) => call("getMemory", { params: { id }, signal }),
+    [id],
+    ({ status }) => (status === "processing" ? LOOK_MS : null),
+  );
+  const name = memory.value === undefined ? null : nameOf(memory.value);
+  useEffect(() => {
+    if (name !== null) document.title = `${name} · Mneme`;
+  }, [name]);
+  return (
+    <div class="view">
+      <Loaded from={memory} lines={8}>
+        {(value) => <Shown memory={value} reload={memory.reload} set={memory.set} />}
+      </Loaded>
+      {memory.error !== undefined && memory.value === undefined && (
+        <p>
+          <a href="#/memories">{t("All memories")}</a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ShownProps {
+  readonly memory: Memory;
+  readonly reload: () => void;
+  readonly set: (memory: Memory) => void;
+}
+
+function Shown({ memory, reload, set }: ShownProps) {
+  const [isEditing, setIsEditing] = useState(false);
+  const mayWrite = rights.value?.memoriesWrite === true;
+  const tab = filterOf("tab") || "text";
+  const relations = memory.relations ?? [];
+  return (
+    <>
+      <PageHead
+        above={
+          <a class="back" href="#/memories">
+            <ArrowLeft size={14} aria-hidden="true" /> {t("Memories")}
+          </a>
+        }
+        title={nameOf(memory)}
+        text={
+          <span class="row">
+            <StatusBadge memory={memory} /> <Id text={memory.id} />
+          </span>
+        }
+        actions={
+          <>
+            {memory.status === "completed" && (
+              <Button
+                icon={FlaskConical}
+                run={() => go(["playground"], { q: nameOf(memory), filters: JSON.stringify({ memory_id: memory.id }) })}
+              >
+                {t("Why is it found?")}
+              </Button>
+            )}
+            {mayWrite && memory.status !== "processing" && (
+              <Button icon={Pencil} run={() => setIsEditing(true)}>
+                {t("Edit")}
+              </Button>
+            )}
+            {mayWrite && <Button kind="danger" icon={Trash2} label={t("Delete")} run={() => askToDelete(memory)} />}
+          </>
+        }
+      />
+      {memory.error !== undefined && (
+        <div class="problem" role="alert">
+          <div>
+            <p>{memory.error.message}</p>
+            <p class="fine">
+              <code>{memory.error.code}</code>
+            </p>
+          </div>
+          {mayWrite && (
+            <Button
+              size="small"
+              icon={RotateCcw}
+              run={async () => set(await call("retryMemory", { params: { id: memory.id } }))}
+            >
+              {t("Retry processing")}
+            </Button>
+          )}
+        </div>
+      )}
+      {memory.superseded_by !== null && (
+        <p class="banner">
+          {t("A newer memory supersedes this one.")} <a href={to(["memories", memory.superseded_by])}>{t("Open it")}</a>
+        </p>
+      )}
+      <div class="memory">
+        <div class="stack">
+          <Tabs
+            label={t("Parts of the memory")}
+            current={tab}
+            tabs={[
+              ["text", t("Text")],
+              ["relations", relations.length === 0 ? t("Relations") : t("Relations ({n})", { n: relations.length })],
+              ["history", t("History")],
+              ["graph", t("Graph")],
+              ["json", "JSON"],
+            ]}
+          />
+          {tab === "text" && <MemoryText memory={memory} />}
+          {tab === "relations" && <Relations memory={memory} reload={reload} />}
+          {tab === "history" && <MemoryHistory memory={memory} reload={reload} />}
+          {tab === "graph" && <MemoryEntities memory={memory} />}
+          {tab === "json" && <Snippet label="JSON" code={JSON.stringify(memory, null, 2)} />}
+        </div>
+        <Card title={t("Details")}>
+          <MemoryFacts memory={memory} />
+        </Card>
+      </div>
+      {isEditing && (
+        <EditDialog
+          memory={memory}
+          close={() => setIsEditing(false)}
+          onSaved={(next) => {
+            set(next);
+            if (next.status === "processing") reload();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function askToDelete(memory: Memory): void {
+  confirm({
+    title: countText(1, "Delete 1 memory?", "Delete {n} memories?"),
+    text: t("“{name}” disappears from all lists and answers at once.", { name: nameOf(memory) }),
+    option: t("Delete for good now, without the retention period"),
+    verb: t("Delete"),
+    run: async (isPurge) => {
+      await call("deleteMemory", { params: { id: memory.id }, query: { purge: isPurge || null } });
+      toast(t("The memory was deleted."));
+      go(["memories"]);
+    },
+  });
+}

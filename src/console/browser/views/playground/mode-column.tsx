@@ -1,0 +1,119 @@
+// What one mode found: its stages as a bar, the time that it understood, how ranks moved, and the passages.
+
+import type { Explanation, SearchResults } from "../../core/calls.ts";
+import { countText, dayText, numberText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { Search } from "../../ui/icons.ts";
+import { Badge, Card, Meter } from "../../ui/pieces.tsx";
+import { Empty } from "../../ui/states.tsx";
+import type { ModeName } from "../shared/memory-names.ts";
+import { ResultCard } from "../shared/result-card.tsx";
+import type { Found } from "./question.ts";
+import { RankMoves } from "./rank-moves.tsx";
+
+interface ModeColumnProps {
+  readonly mode: ModeName;
+  readonly found: SearchResults;
+  readonly query: string;
+  readonly others: Found;
+}
+
+/** The column of a mode. */
+export function ModeColumn({ mode, found, query, others }: ModeColumnProps) {
+  const { results, explain } = found;
+  const elsewhere = others.filter((other) => other.mode !== mode);
+  const own = results.filter(
+    ({ id }) => elsewhere.length > 0 && elsewhere.every((other) => other.found.results.every((one) => one.id !== id)),
+  );
+  return (
+    <section class="stack mode" aria-label={t("Results of {mode}", { mode })}>
+      <Card title={mode} actions={explain && <Total explain={explain} />}>
+        {explain && <Stages explain={explain} />}
+        {explain && <Understood explain={explain} />}
+        {results.length > 1 && <RankMoves results={results} />}
+      </Card>
+      {results.length === 0 ? (
+        <Card>
+          <Empty icon={Search} title={t("Nothing was found")}>
+            {t("Memories that are still being processed cannot be found yet. Filters may be too narrow.")}
+          </Empty>
+        </Card>
+      ) : (
+        <>
+          <p class="fine" role="status">
+            {countText(results.length, "1 passage, best first", "{n} passages, best first")}
+            {own.length > 0 && ` · ${countText(own.length, "1 in this mode only", "{n} in this mode only")}`}
+          </p>
+          <ol class="list stack">
+            {results.map((result, at) => (
+              <li key={result.id}>
+                <ResultCard result={result} query={query} rank={at + 1} />
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Total({ explain }: { readonly explain: Explanation }) {
+  const ms = explain.stages.reduce((sum, stage) => sum + stage.ms, 0);
+  return <Badge tone="accent">{t("{n} ms", { n: ms.toFixed(ms < 10 ? 1 : 0) })}</Badge>;
+}
+
+/** The stages of a search as parts of a bar, by the time they took. */
+function Stages({ explain }: { readonly explain: Explanation }) {
+  const total = explain.stages.reduce((sum, { ms }) => sum + ms, 0);
+  return (
+    <div class="stack tight">
+      <div class="stages" role="img" aria-label={t("Stages of the search")}>
+        {explain.stages.map(({ name, ms }, at) => (
+          <span
+            key={name}
+            class={`stage-${at % 6}`}
+            style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
+          />
+        ))}
+      </div>
+      <ul class="list stage-list">
+        {explain.stages.map(({ name, ms, candidates }, at) => (
+          <li key={name}>
+            <span class={`stage-dot stage-${at % 6}`} /> {name}
+            <span class="fine number">
+              {ms.toFixed(1)} ms · {numberText(candidates)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Understood({ explain: { time, admissible, evidence } }: { readonly explain: Explanation }) {
+  return (
+    <div class="understood">
+      <p class="fine">{countText(admissible, "1 memory was searched", "{n} memories were searched")}</p>
+      {time !== undefined && (
+        <p>
+          <Badge tone="accent">{t("Time")}</Badge> “{time.expression}”: {spanText(time)}
+          <span class="fine"> {t("Passages of this time gain score.")}</span>
+        </p>
+      )}
+      {typeof evidence === "number" && (
+        <div class="evidence">
+          <span>{t("Evidence for an answer")}</span>
+          <Meter label={t("Evidence for an answer")} share={evidence} />
+          <span class="number">{Math.round(evidence * 100)} %</span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A span of days; an end that is null is open. */
+function spanText({ from, to }: NonNullable<Explanation["time"]>): string {
+  if (from === null) return to === null ? t("any time") : t("before {to}", { to: dayText(to) });
+  if (to === null) return t("from {from}", { from: dayText(from) });
+  return t("from {from} to before {to}", { from: dayText(from), to: dayText(to) });
+}

@@ -1,0 +1,162 @@
+// The playground: one question, up to four modes side by side, and why each passage stands where it stands.
+
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { place, setFilters } from "../../core/router.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field, Form } from "../../ui/form.tsx";
+import { FlaskConical, Search } from "../../ui/icons.ts";
+import { Card, PageHead } from "../../ui/pieces.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { MODES, type ModeName } from "../shared/memory-names.ts";
+import { FilterBuilder } from "./filter-builder.tsx";
+import { ModeColumn } from "./mode-column.tsx";
+import { addressOfQuestion, bodyOf, type Found, type Question, questionInAddress } from "./question.ts";
+import { SnippetDialog } from "./snippet-dialog.tsx";
+
+/** The view. The question and its settings stand in the address. */
+export default function Playground() {
+  const asked = questionInAddress();
+  return (
+    <div class="view wide">
+      <PageHead
+        title={t("Playground")}
+        text={t("Ask in several modes at once, and see which signals put each passage where it stands.")}
+      />
+      <QuestionForm key={place.value.path.join("/")} asked={asked} />
+      {asked.q === "" ? (
+        <Card>
+          <Empty icon={FlaskConical} title={t("Ask something that your memories know")}>
+            {t("Such as “When does Lena like to meet?”. Choose more modes to compare them side by side.")}
+          </Empty>
+        </Card>
+      ) : (
+        <Outcome asked={asked} />
+      )}
+    </div>
+  );
+}
+
+function QuestionForm({ asked }: { readonly asked: Question }) {
+  const [draft, setDraft] = useState(asked);
+  const [isSnippetOpen, setIsSnippetOpen] = useState(false);
+  const address = JSON.stringify(asked);
+  useEffect(() => setDraft(asked), [address]);
+  const edit = (part: Partial<Question>) => setDraft((before) => ({ ...before, ...part }));
+  const toggle = (name: ModeName) => {
+    const chosen = MODES.map(([mode]) => mode).filter((mode) => (mode === name) !== draft.modes.includes(mode));
+    const modes = chosen.length === 0 ? [name] : chosen;
+    edit({ modes });
+    if (asked.q !== "") setFilters(addressOfQuestion({ ...asked, modes }));
+  };
+  const hasOptions = [draft.userId, draft.agentId, draft.sessionId, draft.filters, draft.asOf].some(
+    (text) => text !== "",
+  );
+  return (
+    <Card>
+      <Form
+        label={t("Search")}
+        verb={t("Search")}
+        icon={Search}
+        disabled={draft.q.trim() === ""}
+        send={async () => {
+          bodyOf(draft, "fast"); // filters that are no JSON are refused here, beside their field
+          setFilters({ ...addressOfQuestion(draft), turn: null }, true);
+        }}
+        beside={
+          <Button disabled={draft.q.trim() === ""} run={() => setIsSnippetOpen(true)}>
+            {t("Copy as code")}
+          </Button>
+        }
+      >
+        <Field
+          name="query"
+          label={t("Question")}
+          type="search"
+          value={draft.q}
+          onValue={(q) => edit({ q })}
+          placeholder={t("When does Lena like to meet?")}
+        />
+        <fieldset>
+          <legend>{t("Modes")}</legend>
+          <div class="row">
+            {MODES.map(([name, what]) => (
+              <Button
+                key={name}
+                size="small"
+                pressed={draft.modes.includes(name)}
+                title={t(what)}
+                run={() => toggle(name)}
+              >
+                {name}
+              </Button>
+            ))}
+          </div>
+        </fieldset>
+        <details open={hasOptions}>
+          <summary>{t("Options")}</summary>
+          <div class="stack">
+            <div class="columns narrow">
+              <Field name="userId" label={t("User")} value={draft.userId} onValue={(userId) => edit({ userId })} />
+              <Field name="agentId" label={t("Agent")} value={draft.agentId} onValue={(agentId) => edit({ agentId })} />
+              <Field
+                name="sessionId"
+                label={t("Session")}
+                value={draft.sessionId}
+                onValue={(sessionId) => edit({ sessionId })}
+              />
+              <Field
+                name="limit"
+                label={t("Results")}
+                type="number"
+                min={1}
+                max={100}
+                value={draft.limit}
+                placeholder="10"
+                onValue={(limit) => edit({ limit })}
+              />
+              <Field
+                name="asOf"
+                label={t("Asked at")}
+                value={draft.asOf}
+                placeholder="2026-05-03"
+                hint={t("“Last week” is counted from there.")}
+                onValue={(asOf) => edit({ asOf })}
+              />
+            </div>
+            <FilterBuilder value={draft.filters} onValue={(filters) => edit({ filters })} />
+          </div>
+        </details>
+      </Form>
+      {isSnippetOpen && <SnippetDialog question={draft} close={() => setIsSnippetOpen(false)} />}
+    </Card>
+  );
+}
+
+function Outcome({ asked }: { readonly asked: Question }) {
+  const found = useResource<Found>(
+    (signal) =>
+      Promise.all(
+        asked.modes.map(async (mode) => ({
+          mode,
+          found: await call("searchMemories", { body: { ...bodyOf(asked, mode), explain: true }, signal }),
+        })),
+      ),
+    [asked],
+  );
+  return (
+    <section aria-label={t("Results")} aria-busy={found.isLoading} class="stack">
+      <Loaded from={found} lines={8}>
+        {(value) => (
+          <div class="modes" style={{ "--modes": String(value.length) }}>
+            {value.map((one) => (
+              <ModeColumn key={one.mode} mode={one.mode} found={one.found} query={asked.q} others={value} />
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,183 @@
+// All projects of the server, for keys with `admin`.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Project, ProjectWithKey } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+import { usePages } from "../../core/resource.ts";
+import { filterOf, setFilters } from "../../core/router.ts";
+import { project as current } from "../../core/session.ts";
+import { askToEnter } from "../../shell/project-switcher.tsx";
+import { Button } from "../../ui/button.tsx";
+import { confirm, Dialog } from "../../ui/dialog.tsx";
+import { Field, Form } from "../../ui/form.tsx";
+import { ArrowRight, Ellipsis, FolderKanban, Pencil, Plus, Trash2 } from "../../ui/icons.ts";
+import { Menu } from "../../ui/menu.tsx";
+import { Ago, Badge, PageHead, Snippet } from "../../ui/pieces.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.tsx";
+
+const PLANS = ["free", "starter", "pro", "enterprise"] as const;
+
+/** The view. */
+export default function Projects() {
+  const [editing, setEditing] = useState<Project | null>(null);
+  const [created, setCreated] = useState<ProjectWithKey | null>(null);
+  const pages = usePages<Project>(
+    (cursor, signal) => call("listProjects", { query: { cursor, limit: 50 }, signal }),
+    [],
+  );
+  const put = (project: Project) =>
+    pages.edit((items) =>
+      items.some(({ id }) => id === project.id)
+        ? items.map((one) => (one.id === project.id ? project : one))
+        : [project, ...items],
+    );
+  const add = (
+    <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
+      {t("New project")}
+    </Button>
+  );
+  return (
+    <div class="view">
+      <PageHead
+        title={t("Projects")}
+        text={t("Each project has its own memories, users, keys and settings.")}
+        actions={add}
+      />
+      <Table
+        caption={t("Projects, newest first")}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={<Empty icon={FolderKanban} title={t("No projects yet")} action={add} />}
+        columns={[
+          {
+            head: t("Project"),
+            class: "main-cell",
+            cell: ({ id, name }) => (
+              <span class="stack-lines">
+                <span class="row">
+                  <span dir="auto">{name}</span>
+                  {id === current.value?.id && <Badge tone="accent">{t("open")}</Badge>}
+                </span>
+                <code class="fine">{id}</code>
+              </span>
+            ),
+          },
+          { head: t("Plan"), cell: ({ plan }) => <Badge>{plan}</Badge> },
+          { head: t("Default mode"), cell: ({ default_mode: mode }) => mode },
+          { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
+          {
+            head: "",
+            class: "end",
+            cell: (project) => (
+              <span class="row">
+                {project.id !== current.value?.id && (
+                  <Button size="small" icon={ArrowRight} run={() => askToEnter(project)}>
+                    {t("Open")}
+                  </Button>
+                )}
+                <Menu
+                  label={t("More")}
+                  icon={Ellipsis}
+                  size="small"
+                  items={[
+                    { label: t("Name and plan"), icon: Pencil, run: () => setEditing(project) },
+                    project.id !== current.value?.id && {
+                      label: t("Delete"),
+                      icon: Trash2,
+                      danger: true,
+                      run: () =>
+                        askToDelete(project, () => pages.edit((items) => items.filter(({ id }) => id !== project.id))),
+                    },
+                  ]}
+                />
+              </span>
+            ),
+          },
+        ]}
+      />
+      {(filterOf("new") !== "" || editing !== null) && (
+        <ProjectDialog
+          key={editing?.id ?? "new"}
+          project={editing}
+          close={() => {
+            setEditing(null);
+            setFilters({ new: null });
+          }}
+          onSaved={(saved) => {
+            put(saved);
+            setEditing(null);
+            setFilters({ new: null });
+            if ("key" in saved) setCreated(saved);
+          }}
+        />
+      )}
+      {created !== null && (
+        <Dialog
+          title={t("The project {name} is ready", { name: created.name })}
+          close={() => setCreated(null)}
+          kind="wide"
+        >
+          <div class="stack">
+            <p>{t("This is its first key. Copy it now: it is shown only once.")}</p>
+            <Snippet label={t("First key")} code={created.key ?? ""} />
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function askToDelete(project: Project, onDeleted: () => void): void {
+  confirm({
+    title: t("Delete the project {name}?", { name: project.name }),
+    text: t("All of its memories, users, chats, keys and webhooks are deleted for good, and its keys are refused."),
+    typed: project.name,
+    verb: t("Delete"),
+    run: async () => {
+      await call("deleteProject", { params: { id: project.id } });
+      onDeleted();
+      toast(t("The project was deleted."));
+    },
+  });
+}
+
+interface ProjectDialogProps {
+  readonly project: Project | null;
+  readonly close: () => void;
+  readonly onSaved: (project: Project | ProjectWithKey) => void;
+}
+
+function ProjectDialog({ project, close, onSaved }: ProjectDialogProps) {
+  const [name, setName] = useState(project?.name ?? "");
+  const [plan, setPlan] = useState<string>(project?.plan ?? "enterprise");
+  const title = project === null ? t("New project") : t("Name and plan");
+  return (
+    <Dialog title={title} close={close}>
+      <Form
+        label={title}
+        verb={t("Save")}
+        disabled={name.trim() === ""}
+        send={async () => {
+          const body = { name: name.trim(), plan };
+          onSaved(
+            project === null
+              ? await call("createProject", { body })
+              : await call("updateProject", { params: { id: project.id }, body }),
+          );
+        }}
+      >
+        <Field name="name" label={t("Name")} value={name} onValue={setName} autofocus />
+        <Field
+          name="plan"
+          label={t("Plan")}
+          value={plan}
+          onValue={setPlan}
+          options={PLANS.map((one) => [one, one] as const)}
+        />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,50 @@
+// How long deleted memories and earlier texts are kept, and the plan of the project.
+
+import { useState } from "preact/hooks";
+import { t } from "../../core/i18n.ts";
+import { rights } from "../../core/session.ts";
+import { Field, Form } from "../../ui/form.tsx";
+import { History } from "../../ui/icons.ts";
+import { Card } from "../../ui/pieces.tsx";
+import { toast } from "../../ui/toast.tsx";
+import type { SettingsProps } from "./answer-settings.tsx";
+
+const PLANS = ["free", "starter", "pro", "enterprise"] as const;
+
+/** The card. */
+export function StorageSettings({ project, save }: SettingsProps) {
+  const [days, setDays] = useState(String(project.retention_days));
+  const [plan, setPlan] = useState<string>(project.plan);
+  const isAdmin = rights.value?.admin === true;
+  return (
+    <Card title={t("Retention and plan")} icon={History}>
+      <Form
+        label={t("Retention and plan")}
+        verb={t("Save")}
+        send={async () => {
+          await save({ retention_days: Number(days), ...(isAdmin && plan !== project.plan && { plan }) });
+          toast(t("Saved."));
+        }}
+      >
+        <Field
+          name="retention_days"
+          label={t("Days that deleted memories and earlier texts are kept")}
+          type="number"
+          min={0}
+          value={days}
+          onValue={setDays}
+          hint={t("0: they go at once")}
+        />
+        <Field
+          name="plan"
+          label={t("Plan")}
+          value={plan}
+          onValue={setPlan}
+          options={PLANS.map((one) => [one, one] as const)}
+          disabled={!isAdmin}
+          hint={isAdmin ? undefined : t("Only a key with admin can change it")}
+        />
+      </Form>
+    </Card>
+  );
+}

@@ -1,0 +1,42 @@
+// How views name memories, passages and modes.
+
+import type { Memory, SearchResult } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+
+/** Longest beginning of a text that stands in for a missing title, in characters. */
+const TITLE_CHARACTERS = 80;
+
+/** The title of a memory, else the beginning of its text. */
+export function nameOf({ title, content }: Pick<Memory, "title" | "content">): string {
+  const text = (title ?? content).trim().slice(0, TITLE_CHARACTERS).replace(/\s+/g, " ");
+  return text === "" ? t("Untitled") : text;
+}
+
+/** Where a passage stands in its memory: headings, page, slide, sheet, speaker. */
+export function placeOf({ metadata: { _chunk: chunk } }: SearchResult): string {
+  const { headings = [], page, slide, sheet, speaker } = chunk;
+  return [
+    ...headings,
+    page && t("page {n}", { n: page }),
+    slide && t("slide {n}", { n: slide }),
+    sheet && t("sheet {name}", { name: sheet }),
+    speaker,
+  ]
+    .filter((part) => typeof part === "string" && part !== "")
+    .join(" › ");
+}
+
+/** The modes of a search with what they do, fastest first. */
+export const MODES = [
+  ["fast", "vectors only"],
+  ["hybrid", "vectors and full text"],
+  ["balanced", "also a reranker"],
+  ["precise", "also the graph"],
+] as const;
+/** A mode of a search. */
+export type ModeName = (typeof MODES)[number][0];
+
+/** Filter of the address of a memory that opens it at a passage. */
+export function passageFilter({ metadata: { _chunk: chunk } }: SearchResult): string {
+  return `${chunk.start}-${chunk.end}`;
+}

@@ -1,0 +1,122 @@
+// One passage that a search found or an answer cites.
+
+import type { SearchResult } from "../../core/calls.ts";
+import { dayText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { to } from "../../core/router.ts";
+import { Badge } from "../../ui/pieces.tsx";
+import { MarkedText, type Span } from "./marked-text.tsx";
+import { passageFilter, placeOf } from "./memory-names.ts";
+
+const SIGNAL_TITLES: Readonly<Record<string, string>> = {
+  vector: "Meaning",
+  text: "Words",
+  graph: "Graph",
+  rerank: "Reranker",
+  time: "Time",
+  neighbours: "Neighbours",
+};
+
+interface ResultCardProps {
+  readonly result: SearchResult;
+  readonly query: string;
+  /** Number of the result, from 1. */
+  readonly rank: number;
+  readonly id?: string | undefined;
+}
+
+/** A result with its place, marked words, score and signals. */
+export function ResultCard({ result, query, rank, id }: ResultCardProps) {
+  const { _memory: memory, _chunk: chunk } = result.metadata;
+  const place = placeOf(result);
+  const spans = (result as { readonly answer_spans?: readonly Span[] }).answer_spans;
+  const superseded = result.explain?.superseded_by ?? chunk.superseded_by;
+  const about = [
+    memory.userId && t("user {id}", { id: memory.userId }),
+    memory.agentId && t("agent {id}", { id: memory.agentId }),
+    memory.sessionId && t("session {id}", { id: memory.sessionId }),
+    memory.occurred_at && dayText(memory.occurred_at),
+  ].filter((part) => typeof part === "string" && part !== "");
+  return (
+    <article
+      class="result"
+      id={id}
+      tabIndex={id === undefined ? undefined : -1}
+      aria-label={memory.title ?? t("Untitled")}
+    >
+      <header class="result-head">
+        <span class="rank number">{rank}</span>
+        <a
+          class="result-title"
+          dir="auto"
+          href={to(["memories", result.memory_id], { passage: passageFilter(result) })}
+        >
+          {memory.title ?? t("Untitled")}
+        </a>
+        <span class="score number" title={t("Score, 0 to 1")}>
+          {result.score.toFixed(3)}
+        </span>
+      </header>
+      {place !== "" && place !== memory.title && (
+        <p class="fine" dir="auto">
+          {place}
+        </p>
+      )}
+      <MarkedText text={result.content} query={query} spans={spans} />
+      <p class="badges">
+        {about.map((text) => (
+          <Badge key={text as string}>{text}</Badge>
+        ))}
+        {(memory.tags ?? []).map((tag) => (
+          <Badge key={tag}>#{tag}</Badge>
+        ))}
+        {chunk.standing !== undefined && <Badge tone="accent">{t(chunk.standing)}</Badge>}
+        {superseded !== undefined && (
+          <a class="badge warn" href={to(["memories", superseded])}>
+            {t("superseded by a newer memory")}
+          </a>
+        )}
+      </p>
+      {result.explain && <Signals explain={result.explain} rank={rank} />}
+    </article>
+  );
+}
+
+/** Bars of the signals, and how the rank moved. */
+function Signals({ explain, rank }: { readonly explain: NonNullable<SearchResult["explain"]>; readonly rank: number }) {
+  const moved = explain.fused_rank - rank;
+  const path = explain.signals.graph?.path ?? [];
+  return (
+    <div class="signals">
+      <ul class="list signal-list" aria-label={t("Ranking signals")}>
+        {Object.entries(explain.signals).map(([name, { rank: place, score }]) => (
+          <li key={name} title={t("rank {rank}, score {score}", { rank: place, score: score.toFixed(3) })}>
+            <span class="signal-name">{t(SIGNAL_TITLES[name] ?? name)}</span>
+            <span class={`signal-bar ${name}`}>
+              <span style={{ width: `${Math.round(Math.max(0.02, Math.min(1, Math.abs(score))) * 100)}%` }} />
+            </span>
+            <span class="fine number">
+              {score.toFixed(2)} · {t("rank {rank}", { rank: place })}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="fine">
+        {moved === 0
+          ? t("Rank {rank} before reranking, too.", { rank: explain.fused_rank })
+          : moved > 0
+            ? t("Up {n} from rank {rank} before reranking.", { n: moved, rank: explain.fused_rank })
+            : t("Down {n} from rank {rank} before reranking.", { n: -moved, rank: explain.fused_rank })}
+      </p>
+      {path.length > 0 && (
+        <p class="graph-path" role="img" aria-label={t("Path in the graph: {path}", { path: path.join(" → ") })}>
+          {path.map((name, at) => (
+            <span key={`${name} ${at}`} dir="auto">
+              {name}
+            </span>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}

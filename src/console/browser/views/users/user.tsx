@@ -1,0 +1,248 @@
+// One user: what is known of them, their memories, chats and events, and deleting them with everything.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Chat, Memory, Profile, User, UserEvent } from "../../core/calls.ts";
+import { countText, dayText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { usePages, useResource } from "../../core/resource.ts";
+import { filterOf, go, to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Button, LinkButton } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { ArrowLeft, Brain, Clock, MessageSquare, Pencil, Trash2 } from "../../ui/icons.ts";
+import { Ago, Card, CopyButton, Facts, PageHead, Tabs } from "../../ui/pieces.tsx";
+import { Empty, Loaded, Problem } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+import { StatusBadge } from "../shared/status.tsx";
+import { UserDialog } from "./user-dialog.tsx";
+
+/** The page of a user. */
+export function UserPage({ id }: { readonly id: string }) {
+  const [isEditing, setIsEditing] = useState(false);
+  const known = rights.value;
+  const user = useResource((signal) => call("getUser", { params: { userId: id }, signal }), [id]);
+  const tab = filterOf("tab") || (known?.memoriesRead ? "profile" : "events");
+  return (
+    <div class="view">
+      <PageHead
+        above={
+          <a class="back" href="#/users">
+            <ArrowLeft size={14} aria-hidden="true" /> {t("Users")}
+          </a>
+        }
+        title={user.value?.name ?? id}
+        text={user.value?.name ? id : undefined}
+        actions={
+          known?.usersWrite &&
+          user.value !== undefined && (
+            <>
+              <Button icon={Pencil} run={() => setIsEditing(true)}>
+                {t("Edit")}
+              </Button>
+              <Button kind="danger" icon={Trash2} run={() => askToDelete(id)}>
+                {t("Delete")}
+              </Button>
+            </>
+          )
+        }
+      />
+      <Loaded from={user}>
+        {(value) => (
+          <>
+            <UserFacts user={value} />
+            <Tabs
+              label={t("Parts of the user")}
+              current={tab}
+              tabs={[
+                known?.memoriesRead === true && ["profile", t("What is known")],
+                known?.memoriesRead === true && ["memories", t("Memories")],
+                known?.chatsRead === true && ["chats", t("Chats")],
+                ["events", t("Events")],
+              ]}
+            />
+            {tab === "profile" && <ProfileView id={id} />}
+            {tab === "memories" && <Memories id={id} />}
+            {tab === "chats" && <Chats id={id} />}
+            {tab === "events" && <Events id={id} />}
+            {isEditing && <UserDialog user={value} close={() => setIsEditing(false)} onSaved={user.set} />}
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function UserFacts({ user }: { readonly user: User }) {
+  return (
+    <Card>
+      <Facts
+        rows={[
+          [t("Mail"), user.email],
+          [t("Time zone"), user.time_zone],
+          [t("Since"), dayText(user.created_at)],
+          [t("Metadata"), Object.keys(user.metadata).length > 0 && <code>{JSON.stringify(user.metadata)}</code>],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function ProfileView({ id }: { readonly id: string }) {
+  const profile = useResource((signal) => call("getProfile", { params: { userId: id }, signal }), [id]);
+  return <Loaded from={profile}>{(value) => <Known profile={value} />}</Loaded>;
+}
+
+function Known({ profile }: { readonly profile: Profile }) {
+  const lists = [
+    [t("Facts"), profile.facts],
+    [t("Preferences"), profile.preferences],
+    [t("People"), profile.people],
+    [t("Events"), profile.events],
+  ] as const;
+  if (lists.every(([, entries]) => entries.length === 0)) {
+    return (
+      <Card>
+        <Empty icon={Brain} title={t("Nothing is known yet")}>
+          {t("Facts, preferences, people and events are read from the memories of the user.")}
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <div class="stack">
+      <div class="row between">
+        <p class="fine">
+          {t("{n} tokens as text for a prompt", { n: profile.tokens })}
+          {profile.omitted > 0 && ` · ${countText(profile.omitted, "1 more entry", "{n} more entries")}`}
+        </p>
+        <CopyButton text={profile.text} label={t("Copy for a prompt")} />
+      </div>
+      <div class="columns">
+        {lists
+          .filter(([, entries]) => entries.length > 0)
+          .map(([title, entries]) => (
+            <Card key={title} title={title}>
+              <ul class="list stack tight">
+                {entries.map((entry) => (
+                  <li key={`${entry.memory_id} ${entry.start}`} dir="auto">
+                    {"name" in entry && <strong>{String(entry.name)}: </strong>}
+                    <a
+                      class="quiet-link"
+                      href={to(["memories", entry.memory_id], { passage: `${entry.start}-${entry.end}` })}
+                    >
+                      {entry.text}
+                    </a>
+                    {entry.occurred_at !== null && <span class="fine"> · {dayText(entry.occurred_at)}</span>}
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          ))}
+      </div>
+    </div>
+  );
+}
+
+function Memories({ id }: { readonly id: string }) {
+  const pages = usePages<Memory>(
+    (cursor, signal) => call("listMemories", { query: { userId: id, cursor, limit: 20 }, signal }),
+    [id],
+  );
+  return (
+    <div class="stack">
+      <Table
+        caption={t("Memories, newest first")}
+        pages={pages}
+        keyOf={(memory) => memory.id}
+        empty={<Empty icon={Brain} title={t("No memories yet")} />}
+        columns={[
+          {
+            head: t("Memory"),
+            class: "main-cell",
+            cell: (memory) => (
+              <a href={to(["memories", memory.id])} dir="auto">
+                {nameOf(memory)}
+              </a>
+            ),
+          },
+          { head: t("Status"), cell: (memory) => <StatusBadge memory={memory} /> },
+          { head: t("Stored"), cell: (memory) => <Ago time={memory.created_at} /> },
+        ]}
+      />
+      <div class="row">
+        <LinkButton href={to(["memories"], { userId: id })}>{t("Show in the table of all memories")}</LinkButton>
+      </div>
+    </div>
+  );
+}
+
+function Chats({ id }: { readonly id: string }) {
+  const pages = usePages<Chat>((cursor, signal) => call("listChats", { query: { userId: id, cursor }, signal }), [id]);
+  return (
+    <Table
+      caption={t("Chats, newest first")}
+      pages={pages}
+      keyOf={(chat) => chat.id}
+      empty={<Empty icon={MessageSquare} title={t("No chats yet")} />}
+      columns={[
+        {
+          head: t("Chat"),
+          class: "main-cell",
+          cell: (chat) => (
+            <a href={to(["ask", chat.id])} dir="auto">
+              {chat.title ?? t("Untitled chat")}
+            </a>
+          ),
+        },
+        { head: t("Begun"), cell: (chat) => <Ago time={chat.created_at} /> },
+      ]}
+    />
+  );
+}
+
+function Events({ id }: { readonly id: string }) {
+  const pages = usePages<UserEvent>(
+    (cursor, signal) => call("listEvents", { params: { userId: id }, query: { cursor }, signal }),
+    [id],
+  );
+  if (pages.error !== undefined) return <Problem error={pages.error} retry={pages.reload} />;
+  return (
+    <Table
+      caption={t("Events, newest first")}
+      pages={pages}
+      keyOf={(event) => event.id}
+      empty={
+        <Empty icon={Clock} title={t("No events yet")}>
+          {t("Your application can log what a user did.")}
+        </Empty>
+      }
+      columns={[
+        { head: t("Event"), class: "main-cell", cell: ({ type }) => type },
+        { head: t("Data"), cell: ({ data }) => <code class="break">{JSON.stringify(data)}</code> },
+        { head: t("When"), cell: ({ created_at: at }) => <Ago time={at} /> },
+      ]}
+    />
+  );
+}
+
+function askToDelete(id: string): void {
+  confirm({
+    title: t("Delete the user {id}?", { id }),
+    text: t("With the option, all memories, chats and events of the user go as well, for good and at once."),
+    option: t("Also delete memories, chats and events"),
+    typed: id,
+    verb: t("Delete"),
+    run: async (isCascade) => {
+      await call("deleteUser", { params: { userId: id }, query: { cascade: isCascade || null } });
+      toast(
+        isCascade
+          ? t("{id} and all memories, chats and events are deleted.", { id })
+          : t("{id} is deleted; memories and chats stay.", { id }),
+      );
+      go(["users"]);
+    },
+  });
+}

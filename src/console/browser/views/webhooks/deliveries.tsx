@@ -1,0 +1,124 @@
+// The deliveries to a webhook with their attempts, read again while the page is open.
+
+import { call } from "../../core/api.ts";
+import type { Delivery } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { usePages, useResource } from "../../core/resource.ts";
+import { Button } from "../../ui/button.tsx";
+import { ArrowLeft, RefreshCw, RotateCcw, Send } from "../../ui/icons.ts";
+import { Ago, Badge, PageHead } from "../../ui/pieces.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.tsx";
+
+/** Time in milliseconds between looks at waiting deliveries. */
+const LOOK_MS = 4_000;
+
+/** The page of a webhook. */
+export function Deliveries({ id }: { readonly id: string }) {
+  const webhooks = useResource((signal) => call("listWebhooks", { query: { limit: 20 }, signal }), [id]);
+  const pages = usePages<Delivery>(
+    (cursor, signal) => call("listDeliveries", { params: { id }, query: { cursor, limit: 50 }, signal }),
+    [id],
+  );
+  const put = (delivery: Delivery) =>
+    pages.edit((items) =>
+      items.some((one) => one.id === delivery.id)
+        ? items.map((one) => (one.id === delivery.id ? delivery : one))
+        : [delivery, ...items],
+    );
+  const isWaiting = pages.items?.some(({ status }) => status === "pending") === true;
+  // waiting deliveries are read again until all have arrived or failed
+  useResource(
+    async (signal) => {
+      if (!isWaiting) return false;
+      const { data } = await call("listDeliveries", { params: { id }, query: { limit: 20 }, signal });
+      for (const delivery of data) put(delivery);
+      return data.some(({ status }) => status === "pending");
+    },
+    [id, isWaiting],
+    (isStillWaiting) => (isStillWaiting ? LOOK_MS : null),
+  );
+  const url = webhooks.value?.data.find((one) => one.id === id)?.url;
+  return (
+    <div class="view">
+      <PageHead
+        above={
+          <a class="back" href="#/webhooks">
+            <ArrowLeft size={14} aria-hidden="true" /> {t("Webhooks")}
+          </a>
+        }
+        title={t("Deliveries")}
+        text={url}
+        actions={
+          <>
+            <Button icon={RefreshCw} label={t("Read again")} run={pages.reload} />
+            <Button icon={Send} run={async () => put(await call("testWebhook", { params: { id } }))}>
+              {t("Test")}
+            </Button>
+          </>
+        }
+      />
+      <Table
+        caption={t("Deliveries, newest first")}
+        pages={pages}
+        keyOf={(delivery) => delivery.id}
+        empty={
+          <Empty icon={Send} title={t("No deliveries yet")}>
+            {t("Send a test event to see how a call looks.")}
+          </Empty>
+        }
+        columns={[
+          { head: t("Event"), class: "main-cell", cell: ({ event }) => event },
+          {
+            head: t("Status"),
+            cell: ({ status }) => (
+              <Badge tone={{ delivered: "good", failed: "bad", pending: "warn" }[status]}>{t(status)}</Badge>
+            ),
+          },
+          { head: t("Attempts"), cell: (delivery) => <Attempts delivery={delivery} /> },
+          { head: t("When"), cell: ({ created_at: at }) => <Ago time={at} /> },
+          {
+            head: "",
+            class: "end",
+            cell: (delivery) => (
+              <span class="row">
+                <Button
+                  size="small"
+                  icon={RotateCcw}
+                  run={async () => {
+                    put(await call("redeliver", { params: { id, deliveryId: delivery.id } }));
+                    toast(t("It is sent again."));
+                  }}
+                >
+                  {t("Send again")}
+                </Button>
+              </span>
+            ),
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Attempts({ delivery: { attempts, next_attempt_at: next } }: { readonly delivery: Delivery }) {
+  return (
+    <details>
+      <summary>{countText(attempts.length, "1 attempt", "{n} attempts")}</summary>
+      <ul class="list fine">
+        {attempts.map(({ at, status_code: code, error, ms }) => (
+          <li key={at}>
+            <Ago time={at} />: {code ?? error ?? "–"} · {ms} ms
+          </li>
+        ))}
+        {next !== null && (
+          <li>
+            {t("next")}: <Ago time={next} />
+          </li>
+        )}
+      </ul>
+    </details>
+  );
+}
