@@ -1,6 +1,7 @@
 // The API operations that the console calls, and the types of their answers. api.ts sends the requests.
 
 import type { Static } from "@sinclair/typebox";
+import type * as Activities from "../../../api/schema/activity.ts";
 import type * as Chats from "../../../api/schema/chats.ts";
 import type * as Histories from "../../../api/schema/history.ts";
 import type * as Memories from "../../../api/schema/memories.ts";
@@ -58,6 +59,9 @@ export type WebhookWithSecret = Static<typeof Webhooks.WebhookWithSecret>;
 /** An event that was sent to a webhook. */
 export type Delivery = Static<typeof Webhooks.Delivery>;
 
+/** What happened in a project by hour or by day. */
+export type Activity = Static<typeof Activities.Activity>;
+
 /** One page of a list. */
 export interface Listed<Item> {
   readonly data: Item[];
@@ -68,6 +72,9 @@ export interface Listed<Item> {
 /** Type of each answer; null if it has no body. */
 export interface Answers {
   getUsage: Usage;
+  getActivity: Activity;
+  countMemories: { count: number };
+  retryMemories: { retried: number };
   createMemory: Memory;
   uploadMemory: Memory;
   createMemoryFromUrl: Memory;
@@ -120,6 +127,9 @@ export interface Answers {
 /** Method and path of every call, by the operation's name. */
 export const CALLS = {
   getUsage: "GET /v1/usage",
+  getActivity: "GET /v1/project/activity",
+  countMemories: "GET /v1/memories/count",
+  retryMemories: "POST /v1/memories/retry",
   createMemory: "POST /v1/memories",
   uploadMemory: "POST /v1/memories/upload",
   createMemoryFromUrl: "POST /v1/memories/url",

@@ -13,7 +13,9 @@ import { Ago, Badge, Card, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
+import { Activity } from "./activity.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { Ingestion } from "./ingestion.tsx";
 
 /** Share of a quota above which its bar warns. */
 const WARNING_SHARE = 0.8;
@@ -46,6 +48,8 @@ export default function Home() {
       />
       {known?.query && <AskBox />}
       <FirstSteps />
+      {known?.memoriesRead && <Ingestion />}
+      {known?.usage && !known.isConfined && <Activity />}
       {known?.usage && !known.isConfined && <Plan />}
       <div class="columns">
         {known?.memoriesRead && <Newest />}
@@ -86,21 +90,22 @@ function Plan() {
   return (
     <Loaded from={usage} lines={2}>
       {(value) => (
-        <section class="tiles" aria-label={t("Plan")}>
-          <Tile label={t("Memories")} quota={value.documents} text={numberText} />
-          <Tile label={t("Storage")} quota={value.storage_bytes} text={bytesText} />
-          <Tile
-            label={t("Questions this month")}
-            quota={value.queries}
-            text={numberText}
-            note={t("new count on {day}", { day: dayText(value.period.end) })}
-          />
-          <div class="tile">
-            <p class="tile-label">{t("Tokens of the language model")}</p>
-            <p class="tile-value number">{numberText(value.tokens.prompt + value.tokens.completion)}</p>
-            <p class="fine">
-              <Badge>{t("Plan {name}", { name: value.plan })}</Badge>
-            </p>
+        <section class="stack tight" aria-label={t("Plan")}>
+          <h2 class="section-title">{t("Plan {name}", { name: value.plan })}</h2>
+          <div class="tiles">
+            <Tile label={t("Memories")} quota={value.documents} text={numberText} />
+            <Tile label={t("Storage")} quota={value.storage_bytes} text={bytesText} />
+            <Tile
+              label={t("Questions this month")}
+              quota={value.queries}
+              text={numberText}
+              note={t("new count on {day}", { day: dayText(value.period.end) })}
+            />
+            <div class="tile">
+              <p class="tile-label">{t("Tokens of the language model")}</p>
+              <p class="tile-value number">{numberText(value.tokens.prompt + value.tokens.completion)}</p>
+              <p class="fine">{t("prompts and answers")}</p>
+            </div>
           </div>
         </section>
       )}

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, useResource } from "../../core/resource.ts";
 import { filterOf, go, setFilters } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -33,13 +34,19 @@ function MemoryList() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [columns, setColumns] = useColumns();
   const adding = filterOf("add");
+  // by time the server sorts, by anything else the table sorts what is loaded
+  const order = filterOf("sort") === "created.up" ? "oldest" : "newest";
   const mayWrite = rights.value?.memoriesWrite === true;
   const pages = usePages<Memory>(
     (cursor, signal) => {
-      setSelected(new Set());
-      return call("listMemories", { query: { ...filters, limit: PAGE, cursor }, signal });
+      if (cursor === null) setSelected(new Set());
+      return call("listMemories", { query: { ...filters, order, limit: PAGE, cursor }, signal });
     },
-    [filters],
+    [filters, order],
+  );
+  const total = useResource(
+    async (signal) => (await call("countMemories", { query: filters, signal })).count,
+    [filters, pages.items?.length],
   );
   const put = (memory: Memory) =>
     pages.edit((items) => {
@@ -53,7 +60,13 @@ function MemoryList() {
     <div class="view wide">
       <PageHead
         title={t("Memories")}
-        text={t("Everything that is stored in this project, newest first.")}
+        text={
+          total.value === undefined
+            ? t("Everything that is stored in this project.")
+            : isFiltered
+              ? countText(total.value, "1 memory fits", "{n} memories fit")
+              : countText(total.value, "1 memory in this project", "{n} memories in this project")
+        }
         actions={
           <>
             <Button icon={RefreshCw} label={t("Read again")} run={pages.reload} />
@@ -75,6 +88,7 @@ function MemoryList() {
       <MemoryTable
         pages={pages}
         columns={columns}
+        total={total.value ?? null}
         selected={selected}
         onSelected={mayWrite ? setSelected : null}
         empty={

@@ -4,7 +4,7 @@ import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } 
 import type { ComponentChildren } from "preact";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
-import { countText } from "../../core/format.ts";
+import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import type { Pages } from "../../core/resource.ts";
 import { filterOf, setFilters, to } from "../../core/router.ts";
@@ -15,12 +15,16 @@ import { nameOf } from "../shared/memory-names.ts";
 import { COLUMNS, type MemoryColumn } from "./columns.tsx";
 
 const ROW_PX = 44;
+/** Rows before the end at which the next page is read. */
+const ROWS_AHEAD = 30;
 /** Most rows without a frame of their own that scrolls. */
 const ROWS_IN_PAGE = 14;
 
 interface MemoryTableProps {
   readonly pages: Pages<Memory>;
   readonly columns: readonly string[];
+  /** Number of memories on all pages; null: not known yet. */
+  readonly total: number | null;
   readonly selected: ReadonlySet<string>;
   /** null: rows cannot be selected. */
   readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
@@ -28,10 +32,12 @@ interface MemoryTableProps {
 }
 
 /** The table, or what stands for it. */
-export function MemoryTable({ pages, columns, selected, onSelected, empty }: MemoryTableProps) {
+export function MemoryTable({ pages, columns, total, selected, onSelected, empty }: MemoryTableProps) {
   const { items, error, reload, hasMore, more, isLoading } = pages;
   const shown = COLUMNS.filter(({ name }) => columns.includes(name));
-  const rows = sorted(items ?? [], filterOf("sort"));
+  const sort = filterOf("sort");
+  const rows = sorted(items ?? [], sort);
+  const isSortedHere = sort !== "" && !sort.startsWith("created.");
   if (items === undefined) {
     if (error !== undefined) return <Problem error={error} retry={reload} />;
     return (
@@ -47,13 +53,22 @@ export function MemoryTable({ pages, columns, selected, onSelected, empty }: Mem
         <div class="table-frame">{empty}</div>
       ) : (
         <>
-          <Rows rows={rows} columns={shown} selected={selected} onSelected={onSelected} />
+          <Rows
+            rows={rows}
+            columns={shown}
+            selected={selected}
+            onSelected={onSelected}
+            onEnd={hasMore && !isLoading && error === undefined ? more : null}
+          />
           <div class="row between">
             <p class="fine" role="status">
-              {hasMore
-                ? countText(items.length, "1 loaded, there are more", "{n} loaded, there are more")
-                : countText(items.length, "1 memory", "{n} memories")}
-              {filterOf("sort") !== "" && ` · ${t("Sorted among those that are loaded.")}`}
+              {total === null
+                ? countText(items.length, "1 loaded", "{n} loaded")
+                : t("{n} of {total} loaded", {
+                    n: numberText(items.length),
+                    total: numberText(Math.max(total, items.length)),
+                  })}
+              {isSortedHere && ` · ${t("Sorted among those that are loaded.")}`}
             </p>
             {hasMore && (
               <Button busy={isLoading} run={more}>
@@ -72,11 +87,17 @@ interface RowsProps {
   readonly columns: readonly MemoryColumn[];
   readonly selected: ReadonlySet<string>;
   readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
+  /** Called when the last rows are seen; null: there are no more. */
+  readonly onEnd: (() => void) | null;
 }
 
-function Rows({ rows, columns, selected, onSelected }: RowsProps) {
+function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const virtual = useVirtual(frame, rows.length);
+  const seenLast = virtual.getVirtualItems().at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd !== null && (frame.current?.scrollTop ?? 0) > 0 && seenLast >= rows.length - ROWS_AHEAD) onEnd();
+  }, [seenLast, rows.length, onEnd]);
   const [last, setLast] = useState<string | null>(null);
   const tracks = [onSelected !== null && "2.5rem", "minmax(15rem, 2.4fr)", ...columns.map(({ width }) => width)];
   const least = tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
@@ -189,7 +210,7 @@ function Head({ name, title }: { readonly name: string; readonly title: string }
 function sorted(items: readonly Memory[], sort: string): readonly Memory[] {
   const [name = "", way] = sort.split(".");
   const sortBy = name === "name" ? nameOf : COLUMNS.find((column) => column.name === name)?.sortBy;
-  if (sortBy === undefined) return items;
+  if (sortBy === undefined || name === "created") return items; // the server sorts by time
   const order = way === "down" ? -1 : 1;
   return [...items].sort((left, right) => {
     const [a, b] = [sortBy(left), sortBy(right)];
