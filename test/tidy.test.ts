@@ -110,6 +110,7 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^@modelcontextprotocol\//, "src/mcp/", "keep MCP in mcp/"],
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
   [/^unpdf/, "src/documents/pdf/pdfjs.ts", "go through openPdf"],
+  [/^yaml$/, "src/documents/yaml/", "go through yamlText"],
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],
   [/^numfmt$/, "src/documents/office/xlsx-numbers.ts", "use what xlsx-numbers.ts exports"],
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],

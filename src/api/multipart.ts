@@ -10,6 +10,8 @@ export interface FormPart {
   readonly name: string;
   /** File name without folders; null if the part is not a file. */
   readonly filename: string | null;
+  /** Media type that the sender named; null if it named none. */
+  readonly mediaType: string | null;
   /** The bytes of the part; can be read once. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
@@ -71,14 +73,14 @@ class Reading {
     private readonly limits: FormLimits,
     take: (part: FormPart) => Promise<void>,
   ) {
-    parser.on("file", (name: string | undefined, stream, filename: string | undefined, encoding) => {
+    parser.on("file", (name: string | undefined, stream, filename: string | undefined, encoding, mediaType) => {
       this.#opened.push(stream);
       stream.on("error", (cause) => this.fail(cutOff(cause)));
       this.#turn = this.#turn.then(async () => {
         if (this.#failure !== null) return;
         try {
           refuseEncoded(name ?? "", encoding);
-          await take({ name: name ?? "", filename: filename ?? null, bytes: stream });
+          await take({ name: name ?? "", filename: filename ?? null, mediaType: mediaType || null, bytes: stream });
         } catch (error) {
           this.fail(error);
         }

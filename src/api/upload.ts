@@ -87,7 +87,7 @@ async function receive(request: Request, { files, formats }: FormDependencies): 
   try {
     await readForm(request, { bytes: FORM_BYTES_MAX, parts: PARTS_MAX }, (part) => form.take(part));
     const received = form.complete();
-    const mediaType = await formats.mediaTypeOf(received.path, received.filename);
+    const mediaType = await formats.mediaTypeOf(received.path, received.filename, received.declared);
     if (mediaType === null) {
       throw new Fault(
         "unsupported_media_type",
@@ -114,6 +114,8 @@ class Form {
   readonly #fields: Record<string, string> = Object.create(null);
   readonly #hash: Hash = createHash("sha256");
   #filename: string | null = null;
+  /** Media type that the sender named. */
+  #declared: string | null = null;
   #file: IncomingFile | null = null;
   #bytes = 0;
 
@@ -137,6 +139,7 @@ class Form {
       sha256: this.#hash.digest("hex"),
       path: this.#file.path,
       filename: this.#filename,
+      declared: this.#declared,
       bytes: this.#bytes,
     };
   }
@@ -145,13 +148,14 @@ class Form {
     await this.#file?.discard();
   }
 
-  async #takeFile({ filename, bytes }: FormPart): Promise<void> {
+  async #takeFile({ filename, mediaType, bytes }: FormPart): Promise<void> {
     if (this.#file !== null) throw new Fault("invalid_request", "Send one file, not two.", { param: FILE });
     const name = filename === null ? "" : cleanName(filename);
     if (name === "") {
       throw new Fault("invalid_request", "'file' must be sent as a file, with a filename.", { param: FILE });
     }
     this.#filename = name;
+    this.#declared = mediaType;
     const file = await this.#files.begin();
     this.#file = file;
     for await (const piece of bytes) {

@@ -88,7 +88,7 @@ async function receive(
     const page = await parts.fetcher.fetch(url, write, signal);
     await incoming.end();
     const name = filenameOf(page);
-    const mediaType = await parts.formats.mediaTypeOf(incoming.path, name);
+    const mediaType = await parts.formats.mediaTypeOf(incoming.path, name, page.mediaType);
     if (mediaType === null) {
       const message = `The format of this page is not supported. Supported: ${parts.formats.names}.`;
       throw new Fault("unsupported_media_type", message, { param: "url" });

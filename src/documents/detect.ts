@@ -4,15 +4,21 @@
 import { open } from "node:fs/promises";
 import { sampleFile } from "./file-sample.ts";
 import { CERTAINTIES } from "./format.ts";
-import { FORMATS, isKnownExtension } from "./formats.ts";
+import { extensionOfMediaType, FORMATS, isKnownExtension } from "./formats.ts";
 
 /**
  * Returns the media type of a file; null if the file has none of the formats that Mneme reads. For an encrypted Office
  * document, the extension of its name decides the media type.
+ * @param declared the media type that the sender named; it counts if the extension is unknown
  * @throws Error of the operating system if the file cannot be read
  */
-export async function mediaTypeOf(path: string, filename: string): Promise<string | null> {
-  const extension = extensionOf(filename);
+export async function mediaTypeOf(
+  path: string,
+  filename: string,
+  declared: string | null = null,
+): Promise<string | null> {
+  const named = extensionOf(filename);
+  const extension = isKnownExtension(named) ? named : (extensionOfMediaType(declared) ?? named);
   const file = await open(path, "r");
   try {
     const sample = await sampleFile(file, { extension, isKnown: isKnownExtension(extension) });

@@ -28,7 +28,7 @@ async function response(): Promise<Iterable<Uint8Array | string>> {
   try {
     const text = await readFileText(decodeRequest(await Bun.stdin.text()), progressReporter());
     if (text instanceof ReadFailure) return [encodeFailure(text)];
-    return encodeResponse(text.pieces, text.title, text.marks);
+    return encodeResponse(text);
   } catch (error) {
     return [encodeFailure(error)];
   }

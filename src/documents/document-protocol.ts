@@ -4,10 +4,11 @@
 // progress.
 
 import { invariant } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { textOf } from "../kit/pieced-text.ts";
 import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
-import type { PlaceMark } from "./document.ts";
+import type { PlaceMark, ReadDocument } from "./document.ts";
 
 /** Thrown if a file cannot be read at the moment, for reasons that have nothing to do with the file. */
 export class FileUnavailable extends Error {
@@ -20,6 +21,7 @@ interface ResponseHead {
   readonly bytes?: number;
   readonly title?: string | null;
   readonly marks?: readonly TextMark[];
+  readonly warnings?: readonly string[];
   /** The file is the reason for the failure; the uploader sees `code` and `message`. */
   readonly failure?: { readonly code: FailureCode; readonly message: string };
   /** Message of an unexpected error in a reader. The file counts as damaged. */
@@ -39,6 +41,8 @@ export type DocumentOutcome =
 const TEXT_BYTES_PER_BYTE = 3;
 /** Maximum size in bytes of the text of a file in a compressed format, including titles and marks. */
 const COMPRESSED_TEXT_BYTES_MAX = 256 * 1024 * 1024;
+/** Maximum length of a warning in characters. */
+const WARNING_CHARACTERS_MAX = 300;
 const LINE_FEED = 0x0a;
 
 /** Maximum length of the response for a file of this size, in bytes. */
@@ -57,15 +61,24 @@ export function decodeRequest(line: string): DocumentFile {
   return { path, bytes, filename, mediaType, ...(contentSha256 !== undefined && { contentSha256 }) };
 }
 
-/** The parts of a response with a text. @param pieces pieces of the text; no surrogate pair is split between two */
-export function* encodeResponse(
-  pieces: readonly string[],
-  title: string | null,
-  marks: readonly PlaceMark[],
-): Generator<Uint8Array | string> {
+/** The parts of a response with a text. In its pieces, no surrogate pair is split between two. */
+export function* encodeResponse({ pieces, title, marks, warnings = [] }: ReadDocument): Generator<Uint8Array | string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece, "utf8"), 0);
-  yield headLine({ bytes, title, marks: inCodePoints(pieces, marks) });
+  yield headLine({ bytes, title, marks: inCodePoints(pieces, marks), ...shownWarnings(warnings) });
   yield* pieces;
+}
+
+/** At most 20 warnings, each at most 300 characters long; absent if there are none. */
+function shownWarnings(warnings: readonly string[]): Pick<ResponseHead, "warnings"> {
+  if (warnings.length === 0) return {};
+  const shown = warnings.slice(0, LIMITS.warningsPerMemory).map((text) => cutText(text));
+  return { warnings: shown };
+}
+
+function cutText(text: string): string {
+  const characters = [...text.slice(0, 2 * WARNING_CHARACTERS_MAX)];
+  if (characters.length <= WARNING_CHARACTERS_MAX) return text;
+  return `${characters.slice(0, WARNING_CHARACTERS_MAX - 1).join("")}…`;
 }
 
 /** The response without a text. */
@@ -121,7 +134,8 @@ export class ResponseDecoder {
     if (head.unavailable !== undefined) return { kind: "unavailable", message: head.unavailable };
     if (this.#textBytes !== head.bytes) return null;
     const content = textOf([...this.#pieces, this.#decoder.decode()], this.#textBytes);
-    return { kind: "text", text: { content, title: head.title ?? null, marks: head.marks ?? [] } };
+    const { title = null, marks = [], warnings } = head;
+    return { kind: "text", text: { content, title, marks, ...(warnings !== undefined && { warnings }) } };
   }
 
   #pushText(bytes: Uint8Array): void {

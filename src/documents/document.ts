@@ -1,6 +1,8 @@
 // Defines what the readers of all formats return: text, title, and the pages, slides or sheets that the text comes
 // from.
 
+import type { DocumentPlace } from "../domain/chunk.ts";
+
 /**
  * The result of reading a file: readable Markdown, and for each part of it the page, slide or sheet that it comes from.
  */
@@ -14,19 +16,16 @@ export interface ReadDocument {
   readonly title: string | null;
   /** Sorted by `at`. Each mark applies to the text up to the next mark. */
   readonly marks: readonly PlaceMark[];
+  /** What was not read, and why, as sentences for the uploader. Absent: nothing. */
+  readonly warnings?: readonly string[];
 }
 
 /**
- * Marks where a page, slide or sheet begins in the text: at `at`, in UTF-16 code units. A mark that has only `cells`
- * belongs to the sheet of the mark before it.
+ * Marks where a page, slide, sheet or other place begins in the text: at `at`, in UTF-16 code units. A mark that has
+ * only `cells` belongs to the sheet of the mark before it.
  */
-export interface PlaceMark {
+export interface PlaceMark extends DocumentPlace {
   readonly at: number;
-  readonly page?: number;
-  readonly slide?: number;
-  readonly sheet?: string;
-  /** Range of cells, such as `B2:D14`. */
-  readonly cells?: string;
 }
 
 /** Message for a file that is protected by a password. */

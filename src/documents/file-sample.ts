@@ -5,9 +5,10 @@
 import type { FileHandle } from "node:fs/promises";
 import { beginningOf, encodingOf } from "./encoding/encoding.ts";
 import { beginsWith, readAt } from "./file-bytes.ts";
-import { holdsEncryptedPackage, isOleContainer } from "./ole.ts";
+import { isOleContainer, type OleKind, oleKind } from "./ole.ts";
 import {
   END_SIGNATURE,
+  ENTRY_BYTES,
   ENTRY_SIGNATURE,
   findZipDirectory,
   localEntryNames,
@@ -29,8 +30,8 @@ export type Container =
       /** Whether the archive is damaged: its directory cannot be read or is empty. */
       readonly isDamaged: boolean;
     }
-  /** An OLE container: an Office document of the old binary formats, or an encrypted one of the new formats. */
-  | { readonly kind: "ole"; readonly isEncryptedOffice: boolean };
+  /** An OLE container: a document of the old binary formats, a message, or an encrypted document of the new formats. */
+  | { readonly kind: "ole"; readonly holds: OleKind | null };
 
 /** The sample of a file from which the formats recognise it. */
 export class FileSample {
@@ -48,6 +49,18 @@ export class FileSample {
     readonly isWhole: boolean,
     readonly container: Container | null,
   ) {}
+
+  /**
+   * The media type that a ZIP archive names in its first entry, which is called `mimetype` (EPUB, OpenDocument); null
+   * if it names none.
+   */
+  get packageType(): string | null {
+    if (this.container?.kind !== "zip" || !beginsWith(this.head, "mimetype", ENTRY_BYTES)) return null;
+    const [method, bytes, nameBytes, extraBytes] = [8, 22, 26, 28].map((at) => this.head.readUInt16LE(at));
+    if (method !== 0 || nameBytes !== "mimetype".length || bytes === undefined || bytes > 200) return null;
+    const start = ENTRY_BYTES + nameBytes + (extraBytes ?? 0);
+    return this.head.toString("latin1", start, start + bytes).trim();
+  }
 
   /** The beginning of a text file without leading white space; null if the file is not a text file. */
   get text(): string | null {
@@ -97,7 +110,7 @@ export async function sampleFile(
   let container: Container | null = null;
   if (isZip) container = await zipContainer(file, size, head);
   else if (isOleContainer(head)) {
-    container = { kind: "ole", isEncryptedOffice: await holdsEncryptedPackage(file, size) };
+    container = { kind: "ole", holds: await oleKind(file, size) };
   }
   return new FileSample(extension, isKnown, head, head.byteLength === size, container);
 }

@@ -34,8 +34,12 @@ export interface FileFormat {
   readonly name: string;
   /** Media type as registered with IANA. It is stored with the upload and later selects the reader of the file. */
   readonly mediaType: string;
+  /** Further media types under which such files are sent. */
+  readonly otherMediaTypes?: readonly string[];
   /** Usual extensions of file names, in lower case and without the dot. */
   readonly extensions: readonly string[];
+  /** Whether its files are OLE containers. Those of other formats are encrypted if they are. */
+  readonly isOle?: boolean;
   /** How certain it is that a file has this format; null if it does not have it. */
   recognise(sample: FileSample): Certainty | null;
   /**

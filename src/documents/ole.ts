@@ -1,5 +1,5 @@
-// Recognises OLE containers ([MS-CFB]): Office documents of the old binary formats, and encrypted ones of the new
-// formats.
+// Recognises OLE containers ([MS-CFB]): Office documents of the old binary formats, encrypted ones of the new formats,
+// and messages of Outlook.
 
 import type { FileHandle } from "node:fs/promises";
 import { beginsWith, readAt } from "./file-bytes.ts";
@@ -12,7 +12,19 @@ const STEP_BYTES = 1024 * 1024;
  * offset of the type, and the type of a stream.
  */
 const DIRECTORY_ENTRY = { bytes: 128, nameBytesAt: 64, typeAt: 66, streamType: 2 } as const;
-const ENCRYPTED_PACKAGE = Buffer.from("EncryptedPackage\0", "utf16le");
+
+/** What an OLE container holds. */
+export type OleKind = "encrypted" | "doc" | "xls" | "ppt" | "msg";
+
+/** The streams by whose names the kinds are recognised. The first kind wins. */
+const STREAMS: readonly (readonly [OleKind, string])[] = [
+  ["encrypted", "EncryptedPackage"],
+  ["msg", "__properties_version1.0"],
+  ["ppt", "PowerPoint Document"],
+  ["doc", "WordDocument"],
+  ["xls", "Workbook"],
+  ["xls", "Book"],
+];
 
 /** Whether a file begins as an OLE container. */
 export function isOleContainer(bytes: Uint8Array): boolean {
@@ -20,20 +32,28 @@ export function isOleContainer(bytes: Uint8Array): boolean {
 }
 
 /**
- * Whether an OLE container lists a stream `EncryptedPackage`. Wherever its sector is, a directory entry begins at a
- * multiple of its size. So the search checks every such offset and does not trust the sector tables.
+ * What an OLE container holds, by the names of its streams; null if none is known. Wherever its sector is, a directory
+ * entry begins at a multiple of its size. So the search checks every such offset and does not trust the sector tables.
  */
-export async function holdsEncryptedPackage(file: FileHandle, size: number): Promise<boolean> {
+export async function oleKind(file: FileHandle, size: number): Promise<OleKind | null> {
+  const found = new Set<OleKind>();
   for (let stepAt = 0; stepAt < size; stepAt += STEP_BYTES) {
     const step = await readAt(file, stepAt, Math.min(STEP_BYTES, size - stepAt));
-    for (let at = step.indexOf(ENCRYPTED_PACKAGE); at !== -1; at = step.indexOf(ENCRYPTED_PACKAGE, at + 1)) {
-      const isEntry =
-        at % DIRECTORY_ENTRY.bytes === 0 &&
-        at + DIRECTORY_ENTRY.bytes <= step.byteLength &&
-        step.readUInt16LE(at + DIRECTORY_ENTRY.nameBytesAt) === ENCRYPTED_PACKAGE.byteLength &&
-        step[at + DIRECTORY_ENTRY.typeAt] === DIRECTORY_ENTRY.streamType;
-      if (isEntry) return true;
-    }
+    for (const [kind, name] of STREAMS) if (!found.has(kind) && listsStream(step, name)) found.add(kind);
+    if (found.has("encrypted")) break;
+  }
+  return STREAMS.find(([kind]) => found.has(kind))?.[0] ?? null;
+}
+
+function listsStream(bytes: Buffer, name: string): boolean {
+  const written = Buffer.from(`${name}\0`, "utf16le");
+  for (let at = bytes.indexOf(written); at !== -1; at = bytes.indexOf(written, at + 1)) {
+    const isEntry =
+      at % DIRECTORY_ENTRY.bytes === 0 &&
+      at + DIRECTORY_ENTRY.bytes <= bytes.byteLength &&
+      bytes.readUInt16LE(at + DIRECTORY_ENTRY.nameBytesAt) === written.byteLength &&
+      bytes[at + DIRECTORY_ENTRY.typeAt] === DIRECTORY_ENTRY.streamType;
+    if (isEntry) return true;
   }
   return false;
 }

@@ -26,7 +26,7 @@ export async function readFileText(
     return new ReadFailure("unreadable_document", "The stored file of this memory is damaged. Upload it again.");
   }
   const format = formatOfMediaType(file.mediaType);
-  if (isOleContainer(bytes)) return new ReadFailure("unreadable_document", ENCRYPTED);
+  if (isOleContainer(bytes) && format.isOle !== true) return new ReadFailure("unreadable_document", ENCRYPTED);
   return format.read({ bytes, filename: file.filename }, onPages);
 }
 

@@ -11,7 +11,23 @@ export interface DocumentPlace {
   readonly sheet?: string;
   /** Range of cells of the sheet, such as `B2:D14`. */
   readonly cells?: string;
+  /** Seconds from the beginning of a recording: of the first subtitle, and behind the last one. */
+  readonly fromSeconds?: number;
+  readonly toSeconds?: number;
+  /** Name of the function, class or other definition of source code. */
+  readonly symbol?: string;
 }
+
+/** The fields of a place. */
+export const PLACE_FIELDS = [
+  "page",
+  "slide",
+  "sheet",
+  "cells",
+  "fromSeconds",
+  "toSeconds",
+  "symbol",
+] as const satisfies readonly (keyof DocumentPlace)[];
 
 /** A chunk of a memory without its texts, which `ChunkTexts` builds. */
 export interface Chunk extends DocumentPlace {

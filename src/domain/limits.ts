@@ -31,6 +31,8 @@ export const LIMITS = {
   /** Maximum size of `metadata` as compact UTF-8 JSON. */
   metadataBytes: 10 * KiB,
   tagsPerMemory: 50,
+  /** Sentences about what was not read of a file. */
+  warningsPerMemory: 20,
   tagCharacters: 256,
   titleCharacters: 1024,
   typeCharacters: 128,

@@ -77,6 +77,8 @@ export interface MemorySource {
   readonly bytes: number;
   /** Where the server fetched it; absent if a caller sent it. */
   readonly url?: string;
+  /** What was not read, and why: sentences. Absent: nothing, or not read yet. */
+  readonly warnings?: readonly string[];
 }
 
 /** A file that is kept until its text is published: an uploaded file, or the long text of a JSON body as UTF-8. */

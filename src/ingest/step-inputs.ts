@@ -3,6 +3,7 @@
 
 import type { Extracted, Memory } from "../domain/memory.ts";
 import type { ExtractedField } from "../domain/memory-attributes.ts";
+import { codeLanguageOf } from "../domain/source-code.ts";
 import { isoTime } from "../kit/clock.ts";
 import { type AnyText, utf8BytesOf } from "../kit/pieced-text.ts";
 import type { KnownEntities, ModelVectors } from "../ports/chunk-index.ts";
@@ -23,8 +24,10 @@ export interface ReadJob {
   readonly content: AnyText;
   /** Title from the metadata of a file; null: none. */
   readonly title: string | null;
-  /** Where pages, slides or sheets begin; empty if there are none. */
+  /** Where pages, slides, sheets or other places begin; empty if there are none. */
   readonly marks: readonly TextMark[];
+  /** What was not read of the file; absent if nothing was read now. */
+  readonly warnings?: readonly string[];
 }
 
 /** A job with its text, whose title and marks are those that were stored when its file was read. */
@@ -64,6 +67,7 @@ export function prepareInputOf(
     language: kept.has("language") ? memory.language : null,
     date: dateOf(memory),
     createdAt: memory.createdAt,
+    isCode: memory.source !== null && codeLanguageOf(memory.source.filename) !== null,
   };
 }
 
@@ -92,12 +96,17 @@ function dateOf({ metadata, occurredAt, occurredAtGiven }: Memory): string | nul
 
 /**
  * Entities that are known besides those that the index finds in the text itself: the title, the tags (given, or key
- * phrases of the text), and the entities that a language model extracted.
+ * phrases of the text), the entities that a language model extracted, and the definitions of source code.
  */
-function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | null): KnownEntities {
+function knownEntities(
+  { title, tags }: Extracted,
+  extraction: LlmExtraction | null,
+  marks: readonly TextMark[],
+): KnownEntities {
   const entities = extraction?.entities.map(({ name }) => name) ?? [];
   const related = extraction?.facts.flatMap(({ subject, object }) => [subject, object]) ?? [];
-  const phrases = [...new Set([...entities, ...related, ...tags])];
+  const symbols = marks.flatMap(({ place }) => place.symbol ?? []);
+  const phrases = [...new Set([...entities, ...related, ...tags, ...symbols])];
   return { title, phrases: phrases.slice(0, KNOWN_ENTITIES_MAX) };
 }
 
@@ -107,14 +116,14 @@ export function readyMemory(
   prepared: Prepared,
   vectors: readonly ModelVectors[],
 ): ReadyMemory {
-  const { job, content, title, marks, extraction } = extracted;
+  const { job, content, title, marks, warnings = [], extraction } = extracted;
   return {
     completion: {
       job,
       extracted: extraction?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: extraction.type },
       extractedBy: extraction === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
-      ...(job.upload !== null && { read: { title, marks, contentBytes: utf8BytesOf(content) } }),
+      ...(job.upload !== null && { read: { title, marks, contentBytes: utf8BytesOf(content), warnings } }),
     },
     publication: {
       memoryKey: job.memory.key,
@@ -125,7 +134,7 @@ export function readyMemory(
       chunks: prepared.chunks,
       texts: prepared.texts,
       vectors,
-      entities: knownEntities(prepared.extracted, extraction),
+      entities: knownEntities(prepared.extracted, extraction, marks),
     },
   };
 }

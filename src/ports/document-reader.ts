@@ -11,8 +11,11 @@ import type { AnyText } from "../kit/pieced-text.ts";
 export interface FileFormats {
   /** Names of the formats in a sentence: "A, B and C". */
   readonly names: string;
-  /** The media type of a file, recognised by its content and name; null if the file has none of these formats. */
-  mediaTypeOf(path: string, filename: string): Promise<string | null>;
+  /**
+   * The media type of a file, recognised by its content and name; null if the file has none of these formats.
+   * @param declared the media type that the sender named; it counts if the name has no known extension
+   */
+  mediaTypeOf(path: string, filename: string, declared?: string | null): Promise<string | null>;
 }
 
 /** A file to read. */
@@ -38,6 +41,8 @@ export interface DocumentFacts {
 export interface DocumentText extends DocumentFacts {
   /** Contains at least one visible character, no NUL and no lone surrogate. */
   readonly content: AnyText;
+  /** What was not read, and why: sentences for the uploader. Absent: nothing. */
+  readonly warnings?: readonly string[];
 }
 
 /** A place mark: the text from position `at` (in Unicode code points) comes from this place in the document. */

@@ -100,7 +100,11 @@ export interface Completion {
    * Result of reading the job's file: the size of its text in UTF-8 bytes, its title and its place marks. Absent if the
    * job has no file.
    */
-  readonly read?: DocumentFacts & { readonly contentBytes: number };
+  readonly read?: DocumentFacts & {
+    readonly contentBytes: number;
+    /** What was not read of the file; absent: nothing. */
+    readonly warnings?: readonly string[];
+  };
 }
 
 /** Vectors that an import stored with a memory, so that they need not be computed again. */

@@ -46,6 +46,8 @@ export interface PrepareInput {
   readonly date: string | null;
   /** Unix milliseconds; null if unknown. */
   readonly createdAt: number | null;
+  /** Whether the text is source code, as the name of its file says. Otherwise the text itself shows it. */
+  readonly isCode?: boolean | undefined;
 }
 
 /** A prepared text. */

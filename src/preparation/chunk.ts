@@ -175,7 +175,8 @@ class Cutter {
     let last: Block["kind"] | null = null;
     for (const block of blocksOf(this.content, this.options.form)) {
       const isNextLine = block.kind === last && (last === "item" || last === "line");
-      const begins = block.kind === "heading" ? "section" : isNextLine ? "sentence" : "block";
+      const isSection = block.kind === "heading" || block.isTopLevel === true;
+      const begins = isSection ? "section" : isNextLine ? "sentence" : "block";
       let isFirst = true;
       for (const part of this.piecesOf(block)) {
         yield isFirst ? { ...part, begins } : part;

@@ -21,6 +21,9 @@ export interface ClassifiedText {
   readonly conversation: Conversation | null;
 }
 
+/** Source code of a file. It is never read as a conversation. */
+export const CODE: ClassifiedText = { detectedType: "code", conversation: null };
+
 /**
  * Detects the type of a text. If the type is `conversation`, also reads its turns; here the type that the caller gave
  * has priority over the detected one. A text that was given as a conversation but has no recognisable turn is prepared

@@ -34,6 +34,11 @@ export interface Block {
   readonly end: number;
   /** The innermost heading above the block; for a heading, the heading itself. */
   readonly under: Heading | null;
+  /**
+   * Whether a part of source code begins here that stands by itself, such as a function: its first line is not
+   * indented.
+   */
+  readonly isTopLevel?: boolean;
 }
 
 /**
@@ -109,7 +114,7 @@ function lineAt(content: string, start: number): Line {
 }
 
 function* plainBlocks(content: string, form: "stanzas" | "lines"): Generator<Block> {
-  let stanza = null as { start: number; end: number } | null;
+  let stanza = null as { start: number; end: number; isTopLevel: boolean } | null;
   for (let at = 0; at < content.length; ) {
     const line = lineAt(content, at);
     at = line.end + 1;
@@ -117,7 +122,11 @@ function* plainBlocks(content: string, form: "stanzas" | "lines"): Generator<Blo
     if (form === "lines") {
       if (!isBlank) yield { kind: "line", start: line.start, end: line.end, under: null };
     } else if (!isBlank) {
-      stanza = { start: stanza?.start ?? line.start, end: line.end };
+      stanza = {
+        start: stanza?.start ?? line.start,
+        end: line.end,
+        isTopLevel: stanza?.isTopLevel ?? (line.text === line.start && !/[)\]}]/.test(content.charAt(line.text))),
+      };
     } else if (stanza !== null) {
       yield { kind: "code", ...stanza, under: null };
       stanza = null;

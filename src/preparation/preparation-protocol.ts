@@ -34,11 +34,12 @@ export interface TokenSettings {
 export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes (0 if in a file) and the attributes that the caller gave. */
-interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "isTitleExtracted" | "file"> {
+interface InputHeader extends Omit<PrepareInput, "content" | "isSmart" | "isTitleExtracted" | "isCode" | "file"> {
   readonly bytes: number;
   readonly file: string | null;
   readonly isSmart: boolean;
   readonly isTitleExtracted: boolean;
+  readonly isCode: boolean;
 }
 
 /** The result for one text, except for the numbers of its ranges, which are in the payload. */
@@ -84,7 +85,7 @@ export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<Chi
     return joined;
   };
   const headers: InputHeader[] = [];
-  for (const { content, file = null, isSmart = true, isTitleExtracted = false, ...given } of inputs) {
+  for (const { content, file = null, isSmart = true, isTitleExtracted = false, isCode = false, ...given } of inputs) {
     let bytes = 0;
     for (const piece of file === null ? piecesOf(content) : []) {
       const encoded = Buffer.from(piece, "utf8");
@@ -98,7 +99,7 @@ export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<Chi
       }
       if (slice.isOver) await slice.next();
     }
-    headers.push({ bytes, file, isSmart, isTitleExtracted, ...given });
+    headers.push({ bytes, file, isSmart, isTitleExtracted, isCode, ...given });
   }
   const header: JsonObject = { op: "prepare", inputs: headers.map((each) => ({ ...each })) };
   requests.push({ header, payload: payload() });

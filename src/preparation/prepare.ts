@@ -7,7 +7,7 @@ import { assemble, type CodePointCut, codePointRanges } from "./assemble.ts";
 import { CHUNK_TOKENS, type CountTokens, type Cut, cutChunks } from "./chunk.ts";
 import { cutConversation } from "./conversation/cut.ts";
 import { spokenSample } from "./conversation/turns.ts";
-import { classifyText, memoryDays } from "./conversation.ts";
+import { CODE, classifyText, memoryDays } from "./conversation.ts";
 import { detectLanguage } from "./language.ts";
 import { extractTags } from "./tags.ts";
 import { extractTitle } from "./title.ts";
@@ -55,7 +55,7 @@ export function prepareRanges(
   tokensMax = CHUNK_TOKENS,
 ): PreparedRanges {
   const { content } = input;
-  const { detectedType, conversation } = classifyText(content, input.type);
+  const { detectedType, conversation } = input.isCode === true ? CODE : classifyText(content, input.type);
   // The detectors only read the beginning, so leading white space is removed. For a conversation, they read only the
   // spoken text.
   const visible = content.trimStart();

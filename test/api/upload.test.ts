@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileFormats } from "../../src/adapters/documents/formats.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { createUploads } from "../../src/api/upload.ts";
+import { FORMAT_NAMES } from "../../src/documents/formats.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { systemClock } from "../../src/kit/clock.ts";
@@ -134,9 +135,7 @@ describe("receiving", () => {
   }
 
   test("lists the supported formats if a format is not supported", async () => {
-    expect((await refusal(fileForm("a.png", PNG))).message).toContain(
-      "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML and JSON",
-    );
+    expect((await refusal(fileForm("a.png", PNG))).message).toContain(`Supported: ${FORMAT_NAMES}.`);
   });
 
   test("refuses a form that was cut off at any point", async () => {

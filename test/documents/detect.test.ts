@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import { formatOfMediaType } from "../../src/documents/formats.ts";
 import { seeded } from "../support/seeded.ts";
-import { oleContainer, zipOf } from "./fixtures/containers.ts";
+import { oleContainer, packageOf, zipOf } from "./fixtures/containers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-detect-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,8 +37,19 @@ describe("the content decides, whatever the file name is", () => {
     ["a PPTX", pptx, "pptx"],
     ["a ZIP archive of documents", zipOf("letters/a.docx", "[Content_Types].xml.bak"), null],
     ["a binary workbook", zipOf("[Content_Types].xml", "xl/workbook.bin"), null],
-    ["an EPUB", zipOf("mimetype", "META-INF/container.xml"), null],
-    ["a legacy Office document", oleContainer("WordDocument"), null],
+    ["an EPUB", zipOf("mimetype", "META-INF/container.xml"), "epub"],
+    ["an OpenDocument text", packageOf("application/vnd.oasis.opendocument.text"), "odt"],
+    ["an OpenDocument spreadsheet", packageOf("application/vnd.oasis.opendocument.spreadsheet"), "ods"],
+    ["an OpenDocument presentation", packageOf("application/vnd.oasis.opendocument.presentation"), "odp"],
+    ["an OpenDocument drawing", packageOf("application/vnd.oasis.opendocument.graphics"), null],
+    ["an old Word document", oleContainer("WordDocument"), "doc"],
+    ["an old workbook", oleContainer("Workbook"), "xls"],
+    ["an old presentation", oleContainer("PowerPoint Document"), "ppt"],
+    ["another OLE container", oleContainer("VisioDocument"), null],
+    ["SRT", "1\n00:00:01,000 --> 00:00:02,000\nHello\n", "srt"],
+    ["VTT", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", "vtt"],
+    ["a calendar", "BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n", "ics"],
+    ["an address card", "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "vcf"],
     ["HTML", "\n<!-- a -->\n<!DOCTYPE html>\n<p>Hi", "html"],
     ["HTML without a doctype", '<html lang="en"><body>Hi</body></html>', "html"],
     ["XHTML", '<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml">', "html"],
@@ -46,8 +57,9 @@ describe("the content decides, whatever the file name is", () => {
     ["a JSON list", "[1, 2, 3]", "json"],
     ["long JSON", `[{"name": "${"x".repeat(100_000)}"}]`, "json"],
     ["SVG", '<svg xmlns="http://www.w3.org/2000/svg"/>', null],
-    ["XML", '<?xml version="1.0"?><order/>', null],
-    ["RTF", "{\\rtf1\\ansi Hello}", null],
+    ["SVG behind a declaration", '<?xml version="1.0"?>\n<!-- x -->\n<svg xmlns="http://www.w3.org/2000/svg"/>', null],
+    ["XML", '<?xml version="1.0"?><order/>', "xml"],
+    ["RTF", "{\\rtf1\\ansi Hello}", "rtf"],
     ["PostScript", "%!PS-Adobe-3.0\n", null],
     ["PNG", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), null],
     ["JPEG", latin1("\xff\xd8\xff\xe0\0\x10JFIF\0"), null],
@@ -81,11 +93,27 @@ describe("the file name decides between text formats", () => {
     ["a.json", "json"],
     ["a.docx", "txt"],
     ["a.dat", "csv"],
+    ["a.yaml", "yaml"],
+    ["a.srt", "srt"],
+    ["a.ics", "ics"],
+    ["a.py", "txt"],
+    ["a.sql", "txt"],
+    ["a.xml", "txt"],
   ] as const) {
     test(`a list named ${filename} is ${format}`, async () => expect(await detected(list, filename)).toBe(format));
   }
 
-  test("without a known extension, the lines decide", async () => {
+  test("without a known extension, the media type that the sender named decides, then the lines", async () => {
+    const path = join(folder, "declared");
+    writeFileSync(path, list);
+    expect(await mediaTypeOf(path, "a.dat", "application/yaml; charset=utf-8")).toBe("application/yaml");
+    expect(await mediaTypeOf(path, "a", "Text/YAML")).toBe("application/yaml");
+    expect(await mediaTypeOf(path, "a.txt", "application/yaml")).toBe("text/plain");
+    expect(await mediaTypeOf(path, "a.dat", "application/octet-stream")).toBe("text/csv");
+    expect(await mediaTypeOf(path, "a.dat", "image/png")).toBe("text/csv");
+  });
+
+  test("without both, the lines decide", async () => {
     expect(await detected("# Plan\n\nBuy milk.\n", "upload")).toBe("md");
     expect(await detected("Buy milk, eggs and bread.\nCall Ada.\n", "upload")).toBe("txt");
   });

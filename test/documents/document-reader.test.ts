@@ -189,7 +189,7 @@ test("a response returns text, title and marks, with marks in code points of the
     { at: 11, slide: 3 },
     { at: 16, sheet: "Äpfel" },
   ];
-  const response = Buffer.concat([...encodeResponse(pieces, "T", marks)].map((part) => Buffer.from(part)));
+  const response = Buffer.concat([...encodeResponse({ pieces, title: "T", marks })].map((part) => Buffer.from(part)));
   const decoded = decodeResponse(response);
   expect(decoded).toEqual({
     kind: "text",
@@ -210,7 +210,9 @@ test("a response returns text, title and marks, with marks in code points of the
 
 test("a long text of a response stays in pieces, as it arrived", () => {
   const text = "🎉 äöü ".repeat(150_000);
-  const response = Buffer.concat([...encodeResponse([text], null, [])].map((part) => Buffer.from(part)));
+  const response = Buffer.concat(
+    [...encodeResponse({ pieces: [text], title: null, marks: [] })].map((part) => Buffer.from(part)),
+  );
   const decoded = decodeResponse(response, 65_537);
   const content = decoded?.kind === "text" ? decoded.text.content : null;
   expect(content).toBeInstanceOf(PiecedText);

@@ -7,7 +7,7 @@ test("no two formats share a media type, an extension or a name", () => {
   for (const values of [
     FORMATS.map(({ mediaType }) => mediaType),
     FORMATS.flatMap(({ extensions }) => extensions),
-    FORMATS.map(({ name }) => name),
+    FORMATS.map(({ name }) => name).filter((name) => name !== ""),
   ]) {
     expect(values).toEqual([...new Set(values)]);
   }
@@ -27,5 +27,8 @@ test("extensions are in lower case and without a dot", () => {
 });
 
 test("messages list every format with a name", () => {
-  expect(FORMAT_NAMES).toBe("PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML and JSON");
+  expect(FORMAT_NAMES).toBe(
+    "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML, IPYNB, JSON, ODT, ODS, ODP, EPUB, RTF, XML, YAML, SRT, VTT, ICS " +
+      "and VCF",
+  );
 });

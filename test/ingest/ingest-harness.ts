@@ -144,7 +144,7 @@ class WatchedDocuments implements DocumentReader {
     });
     if (text instanceof ReadFailure) return text;
     const response = new ResponseDecoder();
-    for (const part of encodeResponse(text.pieces, text.title, text.marks)) response.push(Buffer.from(part));
+    for (const part of encodeResponse(text)) response.push(Buffer.from(part));
     const outcome = response.end();
     invariant(outcome?.kind === "text", "an encoded text is decoded as a text");
     return outcome.text;

@@ -172,7 +172,7 @@ describe("between server and preparation process", async () => {
       requests.at(-1)?.header ?? {},
       requests.map(({ payload }) => payload ?? new Uint8Array()),
     );
-    expect(arrived).toEqual(inputs.map((each) => ({ ...each, isSmart: true, isTitleExtracted: false })));
+    expect(arrived).toEqual(inputs.map((each) => ({ ...each, isSmart: true, isTitleExtracted: false, isCode: false })));
     const answer = encodeResults(arrived.map((each) => prepareRanges(each, models)));
     const results = await decodeResults({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
     for (const [position, each] of inputs.entries()) {

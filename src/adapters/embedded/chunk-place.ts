@@ -1,18 +1,19 @@
 // The place of a chunk as text, as it is stored with its passage, so that showing a result needs no second store. It
 // begins with a checksum of passage and place: the text index checks its files only when they are opened.
 
-import type { ChunkPlace } from "../../domain/chunk.ts";
+import { type ChunkPlace, PLACE_FIELDS } from "../../domain/chunk.ts";
 
 /**
  * Format: `checksum:ordinal,start,end`. The checksum is a CRC-32; earlier versions stored none. If there are headings
  * or a place in the document, `,` and JSON follow: the list of headings, or an object with headings and place.
  */
-export function packPlace(
-  { ordinal, start, end, headings, page, slide, sheet, cells, turn }: ChunkPlace,
-  passage: string,
-): string {
-  const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
-  const more = isOfDocument ? { headings, page, slide, sheet, cells, turn } : headings;
+export function packPlace(chunk: ChunkPlace, passage: string): string {
+  const { ordinal, start, end, headings, turn } = chunk;
+  const document = Object.fromEntries(
+    PLACE_FIELDS.flatMap((name) => (chunk[name] === undefined ? [] : [[name, chunk[name]]])),
+  );
+  const isOfDocument = turn !== undefined || Object.keys(document).length > 0;
+  const more = isOfDocument ? { headings, ...document, turn } : headings;
   const packed = isOfDocument || headings.length > 0 ? `,${JSON.stringify(more)}` : "";
   const place = `${ordinal},${start},${end}${packed}`;
   return `${checksumOf(passage, place)}:${place}`;

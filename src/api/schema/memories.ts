@@ -183,6 +183,14 @@ export const Memory = Type.Object(
         media_type: Text(),
         bytes: Type.Integer(),
         url: Type.Optional(Text({ description: "URL from which the server fetched it" })),
+        warnings: Type.Optional(
+          Type.Unsafe<readonly string[]>(
+            Type.Array(Text(), {
+              description: `what was not read, and why; at most ${LIMITS.warningsPerMemory} sentences`,
+              maxItems: LIMITS.warningsPerMemory,
+            }),
+          ),
+        ),
       }),
     ),
     chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),
@@ -262,6 +270,11 @@ const ResultChunk = Type.Object(
     slide: Type.Optional(Type.Integer({ description: "slide of a presentation, from 1" })),
     sheet: Type.Optional(Text({ description: "sheet of a spreadsheet" })),
     cells: Type.Optional(Text({ description: "range of cells of the sheet, such as `B2:D14`" })),
+    from_seconds: Type.Optional(
+      Type.Number({ description: "where the passage begins in the recording that subtitles belong to" }),
+    ),
+    to_seconds: Type.Optional(Type.Number({ description: "where it ends" })),
+    symbol: Type.Optional(Text({ description: "function, class or other definition of source code" })),
     speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
     date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
     superseded_by: Type.Optional(

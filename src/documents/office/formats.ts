@@ -51,7 +51,7 @@ export const ENCRYPTED_OFFICE: FileFormat = {
   name: "",
   mediaType: "application/x-ole-storage",
   extensions: [],
-  recognise: ({ container }) => (container?.kind === "ole" && container.isEncryptedOffice ? "fallback" : null),
+  recognise: ({ container }) => (container?.kind === "ole" && container.holds === "encrypted" ? "fallback" : null),
   read: async () => new ReadFailure("unreadable_document", ENCRYPTED),
 };
 
@@ -61,7 +61,7 @@ function recogniseOpenXml(sample: FileSample, folder: PartsFolder, extension: st
   const isNamed = sample.extension === extension;
   const { container } = sample;
   if (container === null) return isNamed && sample.isUnknownBinary ? "name" : null;
-  if (container.kind === "ole") return isNamed && container.isEncryptedOffice ? "name" : null;
+  if (container.kind === "ole") return isNamed && container.holds === "encrypted" ? "name" : null;
   const { entryNames, isDamaged } = container;
   const isOpenXml = entryNames.includes("[Content_Types].xml");
   const found = isOpenXml ? partsFolder(entryNames) : null;

@@ -39,6 +39,14 @@ export class OfficePackage {
   }
 
   /**
+   * The bytes of a part; none if it does not exist.
+   * @throws ReadFailure if the part is damaged or exceeds the budget
+   */
+  bytesOf(part: string): Uint8Array {
+    return Buffer.concat([...this.#archive.read(part)]);
+  }
+
+  /**
    * Passes the elements of a part to the handler. Passes none if the part does not exist.
    * @throws ReadFailure if the part is damaged or exceeds the budget
    */

@@ -44,6 +44,17 @@ const FAMILIES = {
   mc: ["http://schemas.openxmlformats.org/markup-compatibility/2006"],
   rel: ["http://schemas.openxmlformats.org/package/2006/relationships"],
   dc: ["http://purl.org/dc/elements/1.1/"],
+  office: ["urn:oasis:names:tc:opendocument:xmlns:office:1.0"],
+  text: ["urn:oasis:names:tc:opendocument:xmlns:text:1.0"],
+  table: ["urn:oasis:names:tc:opendocument:xmlns:table:1.0"],
+  draw: ["urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"],
+  style: ["urn:oasis:names:tc:opendocument:xmlns:style:1.0"],
+  presentation: ["urn:oasis:names:tc:opendocument:xmlns:presentation:1.0"],
+  svg: ["urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"],
+  manifest: ["urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"],
+  opf: ["http://www.idpf.org/2007/opf"],
+  ocf: ["urn:oasis:names:tc:opendocument:xmlns:container"],
+  ncx: ["http://www.daisy.org/z3986/2005/ncx/"],
   p188: ["http://schemas.microsoft.com/office/powerpoint/2018/8/main"],
   tc: ["http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"],
 } as const;
@@ -54,6 +65,8 @@ export type Family = keyof typeof FAMILIES;
 const FAMILY_OF = new Map<string, Family>(
   Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [name, family as Family] as const)),
 );
+/** Families of formats whose programs declare document types. The entities that a type declares are never read. */
+const MAY_DECLARE_TYPE: ReadonlySet<Family> = new Set(["office", "opf", "ocf"]);
 /** Prefix that stands for all other namespaces. */
 const OTHER = "?";
 
@@ -152,7 +165,7 @@ class PartReader {
   }
 
   instruction(name: string): void {
-    if (!/^!doctype/i.test(name)) return;
+    if (!/^!doctype/i.test(name) || MAY_DECLARE_TYPE.has(this.part.family)) return;
     refuse(`The file is damaged: its part ${this.part.name} declares a document type, as no Office document does.`);
   }
 

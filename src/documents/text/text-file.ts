@@ -10,12 +10,12 @@ import { decoded, encodingOf } from "../encoding/encoding.ts";
 export const RECOGNITION_UNITS = 8 * 1024;
 
 /**
- * Matches text formats that Mneme does not read: RTF, PostScript, XML (including SVG). XHTML matches, too, so HTML must
- * be recognised first.
+ * Matches text formats that plain text and its relatives leave to others: RTF, PostScript, XML (including SVG and
+ * XHTML).
  */
 const OTHER_MARKUP = /^(?:\{\\rtf|%!PS|<\?xml|<svg[\s>])/i;
 
-/** Whether a text begins like a format that Mneme does not read. Also true for XHTML. */
+/** Whether a text begins like RTF, PostScript or XML, and so is no plain text, whatever its name is. */
 export function isOtherMarkup(text: string): boolean {
   return OTHER_MARKUP.test(text);
 }
@@ -38,6 +38,21 @@ export function readTextFile(
   const pieces = toPieces(decoded(bytes, encoding));
   const isBlank = pieces.every((piece) => piece.trim() === "");
   return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : { pieces, title, marks: [] };
+}
+
+/**
+ * Reads a text file whose text is converted as a whole. Returns a failure if the bytes are not a text, or the result
+ * has no visible character.
+ */
+export function readTextDocument(
+  bytes: Uint8Array,
+  convert: (text: string) => Omit<ReadDocument, "marks"> & Partial<Pick<ReadDocument, "marks">>,
+): ReadDocument | ReadFailure {
+  const encoding = encodingOf(bytes, true);
+  if (encoding === null) return notText();
+  const read = convert([...decoded(bytes, encoding)].join(""));
+  const isBlank = read.pieces.every((piece) => piece.trim() === "");
+  return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : { marks: [], ...read };
 }
 
 /** The failure for bytes that are not a text in any encoding. */

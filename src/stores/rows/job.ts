@@ -96,7 +96,7 @@ export function completedColumns(
     updatedAt: isReindexed ? row.updated_at : BigInt(now),
     chunkCount,
     contentBytes: read?.contentBytes ?? Number(row.content_bytes),
-    source: readSource(row),
+    source: readSource(row, read?.warnings),
     title,
     titleFolded: title === null ? null : foldTitle(title),
     type: given.includes("type") ? row.type : extracted.type,

@@ -43,10 +43,16 @@ export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): Cont
   return { contentBytes: bytes, contentSha256: source === null ? sha256 : hashOfFile(sha256, source.media_type) };
 }
 
-/** The column `source` after the file was read: without the name of the kept file. */
-export function readSource(row: Pick<MemoryRow, "source">): string | null {
+/**
+ * The column `source` after the file was read: without the name of the kept file.
+ * @param warnings what was not read; undefined if the file was not read again
+ */
+export function readSource(row: Pick<MemoryRow, "source">, warnings?: readonly string[]): string | null {
   const source = toSource(row);
-  return source === null ? null : JSON.stringify(source);
+  if (source === null) return null;
+  const { warnings: earlier = [], ...rest } = source;
+  const found = warnings ?? earlier;
+  return JSON.stringify({ ...rest, ...(found.length > 0 && { warnings: found }) });
 }
 
 /** The column `source`, and the columns that repeat parts of it in some databases. */

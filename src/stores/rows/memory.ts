@@ -79,8 +79,12 @@ export function numberOrNull(value: bigint | null): number | null {
 export function toSource(row: Pick<MemoryRow, "source">): MemorySource | null {
   const source = storedSource(row);
   if (source === null) return null;
-  const { filename, media_type, bytes, url } = source;
-  return { filename, media_type, bytes, ...(url !== undefined && { url }) };
+  const { filename, media_type, bytes, url, warnings } = source;
+  return {
+    ...{ filename, media_type, bytes },
+    ...(url !== undefined && { url }),
+    ...(warnings !== undefined && { warnings }),
+  };
 }
 
 function toState(row: MemoryRow): MemoryState {

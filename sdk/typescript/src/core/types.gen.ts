@@ -594,6 +594,10 @@ export type Memory = {
          * URL from which the server fetched it
          */
         url?: string;
+        /**
+         * what was not read, and why; at most 20 sentences
+         */
+        warnings?: Array<string>;
     } | null;
     /**
      * present when completed
@@ -742,6 +746,10 @@ export type MemoryWithoutContent = {
          * URL from which the server fetched it
          */
         url?: string;
+        /**
+         * what was not read, and why; at most 20 sentences
+         */
+        warnings?: Array<string>;
     } | null;
     /**
      * present when completed
@@ -1161,6 +1169,18 @@ export type ResultChunk = {
      * range of cells of the sheet, such as `B2:D14`
      */
     cells?: string;
+    /**
+     * where the passage begins in the recording that subtitles belong to
+     */
+    from_seconds?: number;
+    /**
+     * where it ends
+     */
+    to_seconds?: number;
+    /**
+     * function, class or other definition of source code
+     */
+    symbol?: string;
     /**
      * speaker of a conversation's turn
      */
@@ -2761,7 +2781,7 @@ export type GetMemoryGraphResponse = GetMemoryGraphResponses[keyof GetMemoryGrap
 export type UploadMemoryData = {
     body: {
         /**
-         * PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, at most 100 MB
+         * PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, TXT, Markdown, HTML, CSV, JSON, XML, YAML, IPYNB, SRT, VTT, ICS, VCF or source code, at most 100 MB
          */
         file: Blob | File;
         title?: string;

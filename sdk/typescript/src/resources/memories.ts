@@ -92,7 +92,10 @@ export class Memories {
     return { ...result, data };
   }
 
-  /** Stores the text of a file: PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, up to 100 MB. */
+  /**
+   * Stores the text of a file, up to 100 MB: PDF, Office, OpenDocument, RTF, EPUB, HTML, Markdown, plain text and
+   * source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
+   */
   async upload(file: Blob | File, attributes: MemoryAttributes = {}, options: UploadOptions = {}): Promise<Memory> {
     const named = options.filename === undefined ? file : new File([file], options.filename, { type: file.type });
     const { tags, metadata, ...texts } = attributes;

@@ -164,7 +164,8 @@ class Memories:
         wait_timeout: float = WAIT_SECONDS_MAX,
         **options: Unpack[WriteOptions],
     ) -> Memory:
-        """Store the text of a file: PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, up to 100 MB.
+        """Store the text of a file, up to 100 MB: PDF, Office, OpenDocument, RTF, EPUB, HTML, Markdown, plain text and
+        source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
 
         `file` is a path, bytes, or a binary file. The ending of `filename` decides the format. `on_progress` is called
         with the bytes that were read so far, and all of them.

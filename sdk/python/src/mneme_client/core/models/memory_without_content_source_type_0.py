@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -19,12 +19,14 @@ class MemoryWithoutContentSourceType0:
         media_type (str):
         bytes_ (int):
         url (str | Unset): URL from which the server fetched it
+        warnings (list[str] | Unset): what was not read, and why; at most 20 sentences
     """
 
     filename: str
     media_type: str
     bytes_: int
     url: str | Unset = UNSET
+    warnings: list[str] | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,6 +37,10 @@ class MemoryWithoutContentSourceType0:
         bytes_ = self.bytes_
 
         url = self.url
+
+        warnings: list[str] | Unset = UNSET
+        if not isinstance(self.warnings, Unset):
+            warnings = self.warnings
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -47,6 +53,8 @@ class MemoryWithoutContentSourceType0:
         )
         if url is not UNSET:
             field_dict["url"] = url
+        if warnings is not UNSET:
+            field_dict["warnings"] = warnings
 
         return field_dict
 
@@ -61,11 +69,14 @@ class MemoryWithoutContentSourceType0:
 
         url = d.pop("url", UNSET)
 
+        warnings = cast("list[str]", d.pop("warnings", UNSET))
+
         memory_without_content_source_type_0 = cls(
             filename=filename,
             media_type=media_type,
             bytes_=bytes_,
             url=url,
+            warnings=warnings,
         )
 
         memory_without_content_source_type_0.additional_properties = d

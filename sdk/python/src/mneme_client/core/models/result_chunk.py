@@ -25,6 +25,9 @@ class ResultChunk:
         slide (int | Unset): slide of a presentation, from 1
         sheet (str | Unset): sheet of a spreadsheet
         cells (str | Unset): range of cells of the sheet, such as `B2:D14`
+        from_seconds (float | Unset): where the passage begins in the recording that subtitles belong to
+        to_seconds (float | Unset): where it ends
+        symbol (str | Unset): function, class or other definition of source code
         speaker (None | str | Unset): speaker of a conversation's turn
         date (None | str | Unset): date of a conversation's turn
         superseded_by (str | Unset): mem_… of the memory that supersedes the passage, if its memory has several
@@ -40,6 +43,9 @@ class ResultChunk:
     slide: int | Unset = UNSET
     sheet: str | Unset = UNSET
     cells: str | Unset = UNSET
+    from_seconds: float | Unset = UNSET
+    to_seconds: float | Unset = UNSET
+    symbol: str | Unset = UNSET
     speaker: None | str | Unset = UNSET
     date: None | str | Unset = UNSET
     superseded_by: str | Unset = UNSET
@@ -64,6 +70,12 @@ class ResultChunk:
         sheet = self.sheet
 
         cells = self.cells
+
+        from_seconds = self.from_seconds
+
+        to_seconds = self.to_seconds
+
+        symbol = self.symbol
 
         speaker: None | str | Unset
         if isinstance(self.speaker, Unset):
@@ -102,6 +114,12 @@ class ResultChunk:
             field_dict["sheet"] = sheet
         if cells is not UNSET:
             field_dict["cells"] = cells
+        if from_seconds is not UNSET:
+            field_dict["from_seconds"] = from_seconds
+        if to_seconds is not UNSET:
+            field_dict["to_seconds"] = to_seconds
+        if symbol is not UNSET:
+            field_dict["symbol"] = symbol
         if speaker is not UNSET:
             field_dict["speaker"] = speaker
         if date is not UNSET:
@@ -131,6 +149,12 @@ class ResultChunk:
         sheet = d.pop("sheet", UNSET)
 
         cells = d.pop("cells", UNSET)
+
+        from_seconds = d.pop("from_seconds", UNSET)
+
+        to_seconds = d.pop("to_seconds", UNSET)
+
+        symbol = d.pop("symbol", UNSET)
 
         def _parse_speaker(data: object) -> None | str | Unset:
             if data is None:
@@ -168,6 +192,9 @@ class ResultChunk:
             slide=slide,
             sheet=sheet,
             cells=cells,
+            from_seconds=from_seconds,
+            to_seconds=to_seconds,
+            symbol=symbol,
             speaker=speaker,
             date=date,
             superseded_by=superseded_by,
