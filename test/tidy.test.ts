@@ -80,7 +80,7 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ingest: ["account", "erasure", "ports"],
   relations: ["answer", "ports", "retrieval", "words"],
   webhooks: ["ports"],
-  documents: ["children", "ports"],
+  documents: ["children", "ports", "words"],
   preparation: ["children", "ports", "tokenizers", "words"],
   stores: ["ports"],
   "adapters/embedded": ["adapters/native", "stores", "ports"],

@@ -31,6 +31,62 @@ describe("a table", () => {
     expect(read("x;y\n1,5;2,5\n3,5;4,5\n")).toBe("x | y\nx: 1,5 | y: 2,5\nx: 3,5 | y: 4,5");
   });
 
+  const ragged: readonly (readonly [what: string, text: string, read: string])[] = [
+    [
+      "semicolons, commas in names and amounts",
+      "name;city;fee\nOlsen, Kari;Bergen;12,50\nBerg, Nils;Oslo;9,00;extra\nDahl, Siri;Narvik;7,25",
+      "name: Berg, Nils | city: Oslo | fee: 9,00 | extra",
+    ],
+    [
+      "commas, semicolons in texts",
+      "id,note,qty\n1,red;blue;green,3\n2,one;two;three,4,late\n3,left;right;both,5",
+      "id: 2 | note: one;two;three | qty: 4 | late",
+    ],
+    [
+      "tabs, commas in names",
+      "name\tcity\tfee\nOlsen, Kari\tOslo\t12,50\nBerg, Nils\tBergen\nDahl, Siri\tNarvik\t7,25",
+      "name: Olsen, Kari | city: Oslo | fee: 12,50",
+    ],
+    [
+      "bars, commas and semicolons in texts",
+      "code|parts|price\nA1|bolt, nut; washer|1,20\nA2|gear, axle; pin|3,40|new\nA3|rope, hook; eye|0,90",
+      "code: A2 | parts: gear, axle; pin | price: 3,40 | new",
+    ],
+    ["semicolons, decimal commas in all cells", "1,5;2,5;3,5\n1,6;2,6;3,6\n1,7;2,7;3,7", "1,6 | 2,6 | 3,6"],
+    [
+      "semicolons below a title with commas",
+      "Fees, Bergen, 2026\nname;city;fee\nKari;Bergen;12,50\nNils;Oslo;9,00\nSiri;Narvik;7,25",
+      "name: Siri | city: Narvik | fee: 7,25",
+    ],
+    [
+      "commas, quoted semicolons and commas",
+      'a,b,c\n"x;y;z","1,2",3\n"p;q;r","4,5",6\n"s;t;u","7,8"',
+      "a: p;q;r | b: 4,5 | c: 6",
+    ],
+    [
+      "commas, one row of one cell",
+      "id,city,fee\n1,Oslo,2\n\nremark\n2,Rome,3\n3,Bern,4",
+      "id: 3 | city: Bern | fee: 4",
+    ],
+    [
+      "semicolons with a trailing one",
+      "Name;Ort;Betrag;\nMeier, Anna;Köln;1.250,00;\nKurz, Jan;Bonn;99,90;\n",
+      "Name: Meier, Anna | Ort: Köln | Betrag: 1.250,00",
+    ],
+  ];
+  for (const [what, text, expected] of ragged)
+    test(`with rows of different lengths is separated by ${what}`, () => expect(read(text)).toContain(expected));
+
+  test("gives columns of the same name distinct names", () => {
+    expect(read("name,phone,phone,phone\nAda,11,22,33\nBo,44,55,66")).toBe(
+      "name | phone | phone (2) | phone (3)\nname: Ada | phone: 11 | phone (2): 22 | phone (3): 33\nname: Bo | phone: 44 | phone (2): 55 | phone (3): 66",
+    );
+    expect(read("a,a,a (2)\n1,2,3\n4,5,6")).toContain("a: 1 | a (3): 2 | a (2): 3");
+    expect(read("氏名,電話,電話\n佐藤,03-1,03-2\n鈴木,06-1,06-2")).toContain(
+      "氏名: 鈴木 | 電話: 06-1 | 電話 (2): 06-2",
+    );
+  });
+
   test("keeps separators, quotes and line breaks within quotes", () => {
     expect(read('n,remark,z\n1,"a, ""b""\nc",2\n')).toBe('n | remark | z\nn: 1 | remark: a, "b" c | z: 2');
   });
@@ -77,6 +133,26 @@ describe("the first row is a header", () => {
     ["but not if it is a row of numbers", "1,2,3\n4,5,6\n7,8,9", false],
     ["but not if its texts occur again", "tea,tea\njam,jam\nrye,rye", false],
     ["but not if it has a value of its column", "Kent,Ada,Lions\nYork,Bo,Bears\nKent,Cy,Cubs", false],
+    ["of two Japanese texts", "名前,都市\n佐藤,東京\n鈴木,大阪", true],
+    ["of two Japanese texts with other endings", "担当者名,所属部署\n田中太郎,営業部\n佐藤花子,経理部", true],
+    ["of two Chinese texts", "姓名,城市\n王伟,北京\n李娜,上海", true],
+    ["of two Korean texts", "이름,도시\n김철수,서울\n이영희,부산", true],
+    ["of two Russian texts", "Имя,Город\nАнна,Москва\nИван,Казань", true],
+    ["of two Arabic texts", "الاسم,المدينة\nليلى,القاهرة\nسمير,دمشق", true],
+    ["of two Hindi texts", "नाम,शहर\nराम,दिल्ली\nसीता,मुंबई", true],
+    ["of two Thai texts", "ชื่อ,เมือง\nสมชาย,กรุงเทพ\nมานี,เชียงใหม่", true],
+    ["of two Greek texts", "Όνομα,Πόλη\nΜαρία,Αθήνα\nΓιώργος,Πάτρα", true],
+    ["of two Hebrew texts", "שם,עיר\nדוד,חיפה\nרות,תל אביב", true],
+    ["of two German texts", "Wort,Bedeutung\nHaus,Gebäude\nBaum,Pflanze", true],
+    ["of two French texts", "Prénom;Ville\nLéa;Lyon\nPaul;Lille", true],
+    ["of two Spanish texts", "Ciudad,País\nMadrid,España\nLima,Perú", true],
+    ["of two English texts in title case", "First Name,Home Town\nAda,London\nBo,Oslo", true],
+    ["of names in one case", "userName,homeTown\nada,London\nbo,Oslo", true],
+    ["above another script", "りんご語,いみ\nりんご,apple\nみかん,orange\nもも,peach", true],
+    ["above repeated values", "Halle,Farbton\nA,rot\nB,rot\nC,blau\nD,blau", true],
+    ["but not two Japanese columns of values", "東京,日本\nパリ,フランス\nローマ,イタリア", false],
+    ["but not a dictionary of such words", "name,Name\ncity,Stadt\nprice,Preis\ndate,Datum", false],
+    ["but not rows that repeat their values", "Ada,Ada,Bo\nCy,Cy,Di\nEd,Ed,Fe", false],
     ["but not with two columns of similar texts", "Berlin,Germany\nParis,France\nRome,Italy", false],
   ];
   for (const [what, text, expected] of cases) test(what, () => expect(named(text)).toBe(expected));
