@@ -6,14 +6,16 @@ import { fieldTable, typeName } from "./docs/fields.ts";
 import { guideSections } from "./docs/guide.ts";
 import { Html, html } from "./docs/html.ts";
 import { methodMark, operationSection, placedOperations, titleOf } from "./docs/operation.ts";
-import { SCRIPT, STYLE } from "./docs/style.ts";
+import { SCRIPT } from "./docs/script.ts";
+import { STYLE } from "./docs/style.ts";
 import type { OpenApiDocument } from "./openapi-types.ts";
 
-/** Content-Security-Policy of the page: allows its own style and script by their hashes, and nothing else. */
+/** Content-Security-Policy of the page: allows its own style and script by their hashes, and requests to its own server. */
 export const DOCS_CSP = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
   `script-src '${hashOf(SCRIPT)}'`,
+  "connect-src 'self'",
   "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
@@ -40,11 +42,11 @@ export function docsPage(document: OpenApiDocument): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><nav aria-label="Contents">${contents}</nav></aside>
+<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><p class="home"><a href="./">Open the console</a></p><nav aria-label="Contents">${contents}</nav></aside>
 <details class="menu"><summary><span class="brand">${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${contents}</nav></details>
 <main id="content">
 <h1>API reference</h1>
-<p class="lead">${info.summary}. Paths are relative to the address of your server.</p>
+<p class="lead">${info.summary}. Paths are relative to the address of your server. <a href="./">Open the console</a></p>
 ${guide.map(
   ({ id, title, body }) => html`<section class="guide" id="${id}"><h2>${title}</h2>
 ${body}</section>

@@ -9,6 +9,7 @@ import type { OpenApiDocument } from "../openapi-types.ts";
 import { type Html, html, prose } from "./html.ts";
 import { type PlacedOperation, placedOperations, titleOf } from "./operation.ts";
 import { prettyJson } from "./pretty-json.ts";
+import { EXAMPLE_ADDRESS } from "./script.ts";
 
 /** One section of the guide. */
 export interface GuideSection {
@@ -52,7 +53,7 @@ export const VERIFICATION_SNIPPET = [
 ].join("\n");
 
 const FIRST_STEPS = [
-  "API=http://127.0.0.1:8383/v1",
+  `API=${EXAMPLE_ADDRESS}/v1`,
   "KEY=ctx_paste-your-key-here",
   "",
   'curl "$API/memories" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',

@@ -70,7 +70,7 @@ ${bodyTables(operation)}
 <dl class="errors">${errorRows(operation)}</dl>
 </div>
 <div class="shown">
-${codePanel("Request", curl(placed, parameters), true)}
+${requestPanel(placed, parameters)}
 ${successes.flatMap(({ status, response }, at) => examplePanels(status, response, at === 0))}
 </div>
 </section>
@@ -165,8 +165,22 @@ function codePanel(title: string, text: string, isOpen: boolean): Html {
     : html`<details class="panel"><summary>${title}</summary>${pre}</details>`;
 }
 
-/** A curl command for a shell in which `API` and `KEY` are set. */
-export function curl({ method, path, operation }: PlacedOperation, parameters: readonly ParameterObject[]): string {
+// The request as a curl command, and as what the page's script sends. Files cannot be sent from the page.
+function requestPanel(placed: PlacedOperation, parameters: readonly ParameterObject[]): Html {
+  const [mediaType, body] = Object.entries(placed.operation.requestBody?.content ?? {})[0] ?? [];
+  const sent = {
+    method: placed.method,
+    path: `/v1${filledPath(placed, parameters)}`,
+    body: body === undefined ? null : prettyJson(body.example),
+  };
+  const text = html`<pre tabindex="0" aria-label="Request"><code>${curl(placed, parameters)}</code></pre>`;
+  return mediaType === "multipart/form-data"
+    ? html`<figure class="panel"><figcaption>Request</figcaption>${text}</figure>`
+    : html`<figure class="panel" data-try="${JSON.stringify(sent)}"><figcaption>Request</figcaption>${text}</figure>`;
+}
+
+// The path with the examples of its parameters and of required query parameters, below `/v1`.
+function filledPath({ path }: PlacedOperation, parameters: readonly ParameterObject[]): string {
   const filled = path
     .replace(/^\/v1/, "")
     .replace(/\{(\w+)\}/g, (_, name) => String(parameters.find((each) => each.name === name)?.example ?? name));
@@ -174,13 +188,19 @@ export function curl({ method, path, operation }: PlacedOperation, parameters: r
   const question = required
     .map((each, at) => `${at === 0 ? "?" : "&"}${each.name}=${encodeURIComponent(String(each.example))}`)
     .join("");
+  return filled + question;
+}
+
+/** A curl command for a shell in which `API` and `KEY` are set. */
+export function curl(placed: PlacedOperation, parameters: readonly ParameterObject[]): string {
+  const { method, operation } = placed;
   const [mediaType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const streams = Object.values(operation.responses).some(
     (response) => "content" in response && Object.hasOwn(response.content ?? {}, "text/event-stream"),
   );
   const isStreamOnly = streams && !JSON.stringify(operation.responses["200"]).includes("application/json");
   return [
-    `curl${isStreamOnly ? " -N" : ""}${method === "GET" ? "" : ` -X ${method}`} "$API${filled}${question}"`,
+    `curl${isStreamOnly ? " -N" : ""}${method === "GET" ? "" : ` -X ${method}`} "$API${filledPath(placed, parameters)}"`,
     '-H "Authorization: Bearer $KEY"',
     ...(mediaType === undefined || body === undefined ? [] : bodyArguments(mediaType, body)),
   ].join(" \\\n  ");

@@ -1,5 +1,4 @@
-// The reference page's style sheet and script. The script adds copy buttons and marks the current section in the
-// navigation.
+// The reference page's style sheet. script.ts has its script.
 
 /** The page's style sheet. */
 export const STYLE = `
@@ -114,6 +113,15 @@ tr:target { background: var(--mark); }
   background: transparent; color: var(--accent); font: inherit; font-size: .8125rem; cursor: pointer;
 }
 .panel button:hover { background: color-mix(in srgb, var(--accent) 12%, transparent); }
+.panel .tools { position: absolute; top: .3rem; right: .4rem; display: flex; gap: .25rem; }
+.panel .tools button { position: static; }
+.find { width: 100%; margin: 1rem 0 0; padding: .4rem .625rem; border: 1px solid var(--soft); border-radius: 6px; background: var(--paper); color: inherit; font: inherit; font-size: .875rem; }
+.home { font-size: .875rem; }
+.try { display: grid; gap: .5rem; padding: 0 .875rem .875rem; }
+.try label { display: grid; gap: .125rem; color: var(--soft); font-size: .8125rem; }
+.try input, .try textarea { width: 100%; padding: .375rem .5rem; border: 1px solid var(--soft); border-radius: 5px; background: var(--paper); color: var(--ink); font: .8125rem/1.5 var(--mono); }
+.panel .try button { position: static; justify-self: start; padding: .3rem .875rem; background: var(--accent); color: var(--paper); }
+.panel .try button:hover { background: var(--ink); }
 .no-body { color: var(--soft); font-size: .875rem; }
 .shown { margin-top: 1.5rem; }
 
@@ -142,48 +150,5 @@ tr:target { background: var(--mark); }
 @media print {
   aside, .menu, .panel button { display: none; }
   body { display: block; }
-}
-`;
-
-/** The page's script; the page is complete without it. */
-export const SCRIPT = `
-for (const panel of document.querySelectorAll("figure.panel")) {
-  const button = document.createElement("button");
-  const text = panel.querySelector("pre");
-  button.type = "button";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    getSelection().selectAllChildren(text);
-    // Pages without https have no clipboard API.
-    if (navigator.clipboard) await navigator.clipboard.writeText(text.textContent);
-    else document.execCommand("copy");
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; }, 1500);
-  });
-  panel.append(button);
-}
-const links = new Map();
-for (const link of document.querySelectorAll("nav a")) {
-  const id = link.hash.slice(1);
-  links.set(id, [...(links.get(id) ?? []), link]);
-  link.addEventListener("click", () => link.closest("details")?.removeAttribute("open"));
-}
-let current = [];
-const watcher = new IntersectionObserver((entries) => {
-  const seen = entries.find((entry) => entry.isIntersecting);
-  if (seen === undefined) return;
-  for (const link of current) link.removeAttribute("aria-current");
-  current = links.get(seen.target.id) ?? [];
-  for (const link of current) {
-    link.setAttribute("aria-current", "true");
-    const box = link.closest("aside");
-    if (box === null) continue;
-    const at = link.offsetTop - box.scrollTop;
-    if (at < 60 || at > box.clientHeight - 60) box.scrollTop = link.offsetTop - box.clientHeight / 2;
-  }
-}, { rootMargin: "-10% 0px -80% 0px" });
-for (const id of links.keys()) {
-  const section = document.getElementById(id);
-  if (section !== null) watcher.observe(section);
 }
 `;
