@@ -10,7 +10,7 @@ import { SCRIPT } from "./docs/script.ts";
 import { STYLE } from "./docs/style.ts";
 import type { OpenApiDocument } from "./openapi-types.ts";
 
-/** Content-Security-Policy of the page: allows its own style and script by their hashes, and requests to its own server. */
+/** Content-Security-Policy of the page: its own style and script by their hashes, and requests to its own server. */
 export const DOCS_CSP = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,

@@ -126,14 +126,14 @@ export async function goTo(page: Page, at: string): Promise<void> {
   await page.locator("main .skeleton").first().waitFor({ state: "hidden" });
 }
 
-/** Violations of accessibility that axe finds in the page, each with its element. */
-export async function violationsOf(page: Page): Promise<readonly string[]> {
+/** Violations of accessibility that axe finds in the page, each with its element. @param rule null: all rules */
+export async function violationsOf(page: Page, rule: string | null = null): Promise<readonly string[]> {
   // the policy of the page lets no script in, but the protocol of developer tools is not bound by it
   const protocol = await page.context().newCDPSession(page);
   const axe = await Bun.file(join(ROOT, "node_modules/axe-core/axe.min.js")).text();
   await protocol.send("Runtime.evaluate", { expression: axe });
   const { result } = await protocol.send("Runtime.evaluate", {
-    expression: `axe.run(document).then(({ violations }) =>
+    expression: `axe.run(document, ${rule === null ? "{}" : JSON.stringify({ runOnly: [rule] })}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))`,
     awaitPromise: true,
     returnByValue: true,

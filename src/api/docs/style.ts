@@ -22,7 +22,7 @@ a { color: var(--accent); text-decoration-thickness: 1px; text-underline-offset:
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 code, pre { font-family: var(--mono); font-size: .875em; }
 :not(pre) > code { overflow-wrap: break-word; }
-.fields code, .route code { overflow-wrap: anywhere; }
+.fields code, .route code, td code, th code { overflow-wrap: anywhere; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--paper); z-index: 3; }
 

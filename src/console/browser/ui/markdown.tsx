@@ -1,5 +1,5 @@
 // Texts with Markdown: parsed by marked, cleaned by DOMPurify. Only this file puts HTML into the page. Links open in
-// another tab, pictures are not loaded, and `[1]` becomes a button for the source.
+// another tab, tags and pictures stay texts, and `[1]` becomes a button for the source.
 
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
@@ -9,7 +9,16 @@ import { t } from "../core/i18n.ts";
 /** Longest text that is parsed, in characters; a longer one is shown as it is. */
 const CHARACTERS_PARSED = 200_000;
 
-const marked = new Marked({ gfm: true, breaks: true, async: false });
+// Tags and pictures in a text stay texts: a memory is no page, and a picture would ask another host.
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  async: false,
+  renderer: {
+    html: ({ text }) => escaped(text),
+    image: ({ raw }) => escaped(raw),
+  },
+});
 const purifier = DOMPurify();
 
 purifier.addHook("afterSanitizeAttributes", (node) => {
@@ -18,6 +27,10 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
 });
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
 
 /** HTML of a text with Markdown that runs nothing and loads nothing. */
 function safeHtml(text: string): string {
