@@ -8,7 +8,7 @@ import { type AnswerEvent, citedFirst } from "./events.ts";
 import { NO_EVIDENCE_ANSWER } from "./no-evidence.ts";
 import { type QuestionFeatures, questionFeatures } from "./question-features.ts";
 import { quotePrefix } from "./quote-prefix.ts";
-import type { ScoreSentences } from "./sentence-relevance.ts";
+import type { ScoreSentences, SentenceToScore } from "./sentence-relevance.ts";
 import { type Candidate, candidateOf, selectSentences, shortlist, termWeights } from "./sentence-selection.ts";
 import { sentencesOf, wordStartBefore } from "./sentences.ts";
 
@@ -24,11 +24,8 @@ const TURN_UNITS_MAX = 8_192;
 /** Minimum length with which a sentence counts, because shorter ones take as long as sentences of this length. */
 const COST_UNITS_MIN = 64;
 
-/**
- * Maximum number of sentences that a model scores for an answer. They have fewer tokens than the passages that are
- * reranked for a search.
- */
-const SCORED_SENTENCES_MAX = 24;
+/** Maximum number of sentences that models score for an answer. */
+const SCORED_SENTENCES_MAX = 16;
 
 /** Options of an extractive answer. */
 export interface ExtractiveOptions {
@@ -52,7 +49,7 @@ export interface ExtractiveOptions {
  * Without passages, or with blank ones only, the answer is `noEvidenceAnswer`, without sources.
  *
  * Cost: about 0.3 ms per 1,000 characters, in turns of a few milliseconds; with `scoreSentences` one call for the best
- * 24 sentences.
+ * 16 sentences.
  * @throws the abort reason of `signal`, while a model scores sentences
  */
 export async function* extractiveAnswer(
@@ -65,7 +62,7 @@ export async function* extractiveAnswer(
   const weights = termWeights(candidates);
   const best = shortlist(candidates, weights, SCORED_SENTENCES_MAX);
   const relevances =
-    best.length === 0 ? null : ((await scoreSentences?.(question, best.map(textToScore), signal)) ?? null);
+    best.length === 0 ? null : ((await scoreSentences?.(question, best.map(sentenceToScore), signal)) ?? null);
   const scored =
     relevances === null
       ? candidates.map((candidate) => ({ candidate, relevance: null }))
@@ -113,10 +110,19 @@ async function candidatesOf(
   return candidates;
 }
 
-// The form in which the reranker has learnt to read passages: with the title, or with speaker and day.
+function sentenceToScore(candidate: Candidate): SentenceToScore {
+  const { passage, sentence, text } = candidate;
+  // the vector of a turn has a part of its neighbours' vectors
+  const isWhole = passage.text.trim() === sentence && text === sentence && passage.place.turn === undefined;
+  return { text: textToScore(candidate), cosine: isWhole ? (passage.signals.vector?.score ?? null) : null };
+}
+
+// The form in which models have learnt to read passages: with the title, or with speaker and day. A title that was made
+// from the text is that of its first sentence, and would make all sentences look like that one.
 function textToScore({ text, passage }: Candidate): string {
   const { turn, headings } = passage.place;
-  if (turn === undefined) return indexedText(passage.memory.title, headings, text);
+  const { title, given } = passage.memory;
+  if (turn === undefined) return indexedText(given.includes("title") ? title : null, headings, text);
   const isLabelled = text.startsWith(passage.text.slice(0, turn.labelUnits));
   return turnText(isLabelled ? turn : { ...turn, labelUnits: 0 }, text);
 }

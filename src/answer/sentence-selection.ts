@@ -27,7 +27,7 @@ export interface Candidate extends Quote {
   readonly hasExpectedAnswer: boolean;
 }
 
-/** A candidate with the relevance that a model gave it. */
+/** A candidate with the relevance that models gave it. */
 export interface ScoredCandidate {
   readonly candidate: Candidate;
   /** How well the sentence alone answers the question, -1..1; null if no model read it. */
@@ -40,9 +40,10 @@ export type TermWeights = ReadonlyMap<string, number>;
 // The constants were chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026). With
 // mneme-e5-small, the 8 passages of `balanced` contain the answer to 68 of them, and 61 of these answers are quoted;
 // with all-minilm-l6-v2, with which the constants were chosen, 66 and 58. Halving or doubling one constant loses four
-// answers at most. docs/measurements.md lists what each part contributes. FIRST_PASSAGE_SHARE, FURTHER_SCORE_SHARE and
-// RELEVANCE_MIN were chosen on the personal notes p01 to p06 (23 Nov 2026). No test question and no data of LoCoMo was
-// used.
+// answers at most. docs/measurements.md lists what each part contributes. FIRST_PASSAGE_SHARE and FURTHER_SCORE_SHARE
+// were chosen on the personal notes p01 to p06 (23 Nov 2026), MODEL_WEIGHT and RELEVANCE_MIN on those of
+// bench/fixtures/personal-dev, four in a memory (29 Nov 2026). No test question and no data of
+// LoCoMo was used.
 
 /** Maximum number of sentences of an answer. */
 const SENTENCES_MAX = 4;
@@ -51,8 +52,10 @@ const PARTS_OVERLAPPING = 3;
 
 /** Weight of the sentence's own words, added to the passage's score (0..1). */
 const OWN_WEIGHT = 1;
-/** Weight of the model's relevance (-1..1). */
-const MODEL_WEIGHT = 0.75;
+/** Weight of the relevance (-1..1) by models. */
+const MODEL_WEIGHT = 0.5;
+/** Relevance of the best sentence, see `ScoreSentences`. */
+const RELEVANCE_BEST = 1;
 /** Bonus for a sentence with the kind of thing that the question asks for. */
 const EXPECTED_ANSWER_BONUS = 0.4;
 /**
@@ -196,10 +199,13 @@ class Selection {
     return true;
   }
 
-  /** Whether a further sentence is about what is asked for: it has a word or the kind of answer of the question. */
+  /**
+   * Whether a further sentence is about what is asked for: a model says so, or it has a word of the question and is not
+   * far from the best one. Without a model, the expected kind of answer suffices, too.
+   */
   #isOnTopic({ matches, hasExpectedAnswer }: Candidate, relevance: number | null): boolean {
     if (relevance !== null && relevance < RELEVANCE_MIN) return false;
-    if (hasExpectedAnswer || (relevance ?? -1) >= RELEVANCE_SURE) return true;
+    if (relevance === null ? hasExpectedAnswer : relevance >= RELEVANCE_SURE) return true;
     const { contentTerms } = this.question;
     return contentTerms.size === 0 || [...matches.keys()].some((term) => contentTerms.has(term));
   }
@@ -238,9 +244,14 @@ class Selection {
   #score(candidate: Candidate, relevance: number | null, isWanted: boolean): number {
     return (
       scoreByWords(candidate, this.weights, this.#coveredTerms) +
-      (relevance === null ? 0 : MODEL_WEIGHT * (relevance - (this.#bestRelevances.get(candidate.passage) ?? 0))) +
+      (relevance === null ? 0 : MODEL_WEIGHT * (relevance - this.#bestRelevance(candidate.passage, isWanted))) +
       (isWanted ? WANTED_BONUS : 0)
     );
+  }
+
+  /** Relevance with which a sentence loses nothing. One of two things is less relevant for a question about both. */
+  #bestRelevance(passage: RankedPassage, isWanted: boolean): number {
+    return isWanted ? (this.#bestRelevances.get(passage) ?? RELEVANCE_BEST) : RELEVANCE_BEST;
   }
 
   #add(candidate: Candidate): void {
@@ -263,10 +274,7 @@ class Selection {
   }
 }
 
-/**
- * The highest relevance among each passage's sentences. It is subtracted from the relevance of a sentence, because the
- * score of the passage already includes the model's score for the passage.
- */
+/** The highest relevance among each passage's sentences. */
 function bestByPassage(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage, number> {
   const best = new Map<RankedPassage, number>();
   for (const { candidate, relevance } of scored) {

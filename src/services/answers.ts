@@ -10,11 +10,7 @@ import { lacksAskedKind } from "../answer/kind-evidence.ts";
 import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { questionLanguage } from "../answer/question-language.ts";
 import { withoutOtherTimes, withoutReplaced } from "../answer/replaced.ts";
-import {
-  rerankerSentenceScorer,
-  type ScoreSentences,
-  type SentenceScorerDependencies,
-} from "../answer/sentence-relevance.ts";
+import { type ScoreSentences, type SentenceScorerDependencies, sentenceScorer } from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -73,13 +69,16 @@ export interface AnswerRun {
 
 /** What the service needs. */
 export interface AnswerServiceDependencies {
-  readonly search: Pick<SearchService, "search" | "refuseThen" | "admits" | "stillShown" | "rerankerOf" | "timeZone">;
+  readonly search: Pick<
+    SearchService,
+    "search" | "refuseThen" | "admits" | "stillShown" | "sentenceReaders" | "timeZone"
+  >;
   readonly accounts: Pick<AccountStore, "project">;
   readonly activity: Pick<ActivityService, "answered">;
   readonly quota: QueryQuotas;
   readonly generation: GenerationDependencies;
-  /** Scores sentences for an extractive answer if the mode reranks. */
-  readonly reading: Omit<SentenceScorerDependencies, "reranker">;
+  /** How sentences are scored for an extractive answer. */
+  readonly reading: Omit<SentenceScorerDependencies, "embedder" | "reranker">;
 }
 
 /** A language model gets this many times more passages than sources are shown, because near-duplicates are dropped. */
@@ -248,8 +247,8 @@ export class AnswerService {
       const events = generation.answer({ ...asked, ...(asOf !== undefined && { asOf }) }, onContext, signal);
       return yield* checkedAgainst(series, gap, events);
     }
-    const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#sentenceScorer(viewer.projectId) } : {};
-    const options = { maxSources, language: await this.#languageOf(query), signal, ...reading };
+    const scoreSentences = this.#sentenceScorer(viewer.projectId, mode);
+    const options = { maxSources, language: await this.#languageOf(query), signal, scoreSentences };
     for await (const event of extractiveAnswer(query, passages, options)) {
       if (gap !== null && event.type === "sources") {
         yield { type: "text", content: ` ${gapAnswer(await this.#languageOf(text), gap, [])}` };
@@ -258,10 +257,11 @@ export class AnswerService {
     }
   }
 
-  #sentenceScorer(projectId: ProjectId): ScoreSentences {
+  #sentenceScorer(projectId: ProjectId, mode: ModeName): ScoreSentences {
     const { reading, search } = this.#uses;
     return async (question, sentences, signal) => {
-      const score = rerankerSentenceScorer({ ...reading, reranker: await search.rerankerOf(projectId, signal) });
+      const { embedder, reranker } = await search.sentenceReaders(projectId, signal);
+      const score = sentenceScorer({ ...reading, embedder, reranker: MODES[mode].rerankDepth > 0 ? reranker : null });
       return score(question, sentences, signal);
     };
   }

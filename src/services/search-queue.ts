@@ -9,7 +9,7 @@ import type { Clock } from "../kit/clock.ts";
 import { type Capacity, FairTurns } from "./fair-turns.ts";
 
 /**
- * Kinds of work. `sentences`: the reranker scores the sentences of an answer. `embedding`: one text, which goes before
+ * Kinds of work. `sentences`: a model scores the sentences of an answer. `embedding`: one text, which goes before
  * ingestion, like a search. `embeddings`: several texts, which take turns with ingestion.
  */
 export type QueuedTask = ModeName | "sentences" | "embedding" | "embeddings";

@@ -1,5 +1,6 @@
 // Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
+import type { SentenceReaders } from "../answer/sentence-relevance.ts";
 import { acceptedBy, type Filter, narrowed, refuseFilterThen } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { type MemoryScope, scopeOf } from "../domain/memory-attributes.ts";
@@ -9,7 +10,6 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
-import type { Reranker } from "../ports/models.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import { admissibleSet, type FilteredScope, isWithin } from "../retrieval/admissible.ts";
 import { type EarlierDependencies, searchThen } from "../retrieval/earlier-texts.ts";
@@ -128,21 +128,26 @@ export class SearchService {
     });
   }
 
-  /**
-   * The reranker of the model with which a project searches, for the sentences of an answer; null if there is none. Its
-   * calls wait for their turn.
-   */
-  async rerankerOf(projectId: ProjectId, signal: AbortSignal): Promise<Reranker | null> {
+  /** The models with which a project searches, for the sentences of an answer. Their calls wait for their turn. */
+  async sentenceReaders(projectId: ProjectId, signal: AbortSignal): Promise<SentenceReaders> {
     const { index, rerankers, queue } = this.#parts;
     using project = await index.project(projectId);
-    const reranker = rerankers.for(await embedderOf(this.#parts, project));
-    if (reranker === null) return null;
+    const embedder = await embedderOf(this.#parts, project);
+    const reranker = rerankers.for(embedder);
+    const inTurn = <Result>(sentences: readonly string[], call: () => Promise<Result>) => {
+      const bytes = () => sentences.reduce((sum, sentence) => sum + Buffer.byteLength(sentence), 0);
+      return queue.run({ projectId, task: "sentences", bytes, signal }, call);
+    };
     return {
-      languages: reranker.languages,
-      score: (query, sentences, options) => {
-        const bytes = () => sentences.reduce((sum, sentence) => sum + Buffer.byteLength(sentence), 0);
-        const work = { projectId, task: "sentences", bytes, signal } as const;
-        return queue.run(work, () => reranker.score(query, sentences, options));
+      embedder: {
+        languages: embedder.languages,
+        dimensions: embedder.dimensions,
+        tuning: embedder.tuning,
+        embed: (texts, options) => inTurn(texts, () => embedder.embed(texts, options)),
+      },
+      reranker: reranker && {
+        languages: reranker.languages,
+        score: (query, texts, options) => inTurn(texts, () => reranker.score(query, texts, options)),
       },
     };
   }

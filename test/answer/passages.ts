@@ -19,7 +19,7 @@ export function passage(text: string, score = 0.5): RankedPassage {
     text,
     place: { ordinal: 0, start: 0, end: [...text].length, headings: [] },
     score,
-    signals: { vector: { rank: 1, score } },
+    signals: {},
     fusedRank: 1,
     supersededBy: null,
     outdatedBy: null,

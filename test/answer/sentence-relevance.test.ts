@@ -1,17 +1,35 @@
-// Scoring sentences with the reranker: logits become scores, and an answer neither waits nor fails if there are no
-// scores.
+// Scoring sentences: similarity and the reranker become a relevance, and an answer does not fail if a model is missing.
 
 import { describe, expect, test } from "bun:test";
-import { rerankerSentenceScorer } from "../../src/answer/sentence-relevance.ts";
+import { type SentenceToScore, sentenceScorer } from "../../src/answer/sentence-relevance.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Reranker } from "../../src/ports/models.ts";
+import type { Embedder, Reranker } from "../../src/ports/models.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 const UNBOUND = new AbortController().signal;
 
-function reading(score: Reranker["score"], language = "en", deadlineMs = 60_000) {
-  const reranker = { languages: ["en"], score };
-  return rerankerSentenceScorer({ reranker, languageOf: () => language, rerankDeadlineMs: deadlineMs });
+/** An embedder with two dimensions. The cosine of a question and a sentence is the number in the sentence. */
+const reads: Embedder["embed"] = async (texts, { purpose }) =>
+  Float32Array.from(texts.flatMap((text) => (purpose === "query" ? [1, 0] : [Number(text), 0])));
+
+interface Setup {
+  readonly embed?: Embedder["embed"];
+  readonly score?: Reranker["score"] | null;
+  readonly language?: string;
+  readonly deadlineMs?: number;
 }
+
+function scorer({ embed = reads, score = null, language = "en", deadlineMs = 60_000 }: Setup = {}) {
+  const tuning = { ...ENGLISH_TUNING, typicalCosine: 0.8 };
+  return sentenceScorer({
+    embedder: { languages: ["en", "de"], dimensions: 2, tuning, embed },
+    reranker: score && { languages: ["en"], score },
+    languageOf: () => language,
+    rerankDeadlineMs: deadlineMs,
+  });
+}
+
+const sentences = (...texts: readonly string[]): SentenceToScore[] => texts.map((text) => ({ text, cosine: null }));
 const unexpected = () => Promise.reject(new Error("the model must not be called"));
 /** A reranker that scores nothing before its deadline and rejects when it is aborted, like a lane. */
 const never: Reranker["score"] = (_, passages, { signal, deadlineMs } = {}) =>
@@ -21,31 +39,67 @@ const never: Reranker["score"] = (_, passages, { signal, deadlineMs } = {}) =>
     if (deadlineMs !== undefined) AbortSignal.timeout(deadlineMs).onabort = () => resolve(noScores(passages.length));
   });
 const noScores = (count: number) => new Float32Array(count).fill(Number.NaN);
+const rounded = (values: readonly number[] | null) => values?.map((value) => Math.round(value * 100) / 100);
 
-test("any logits become scores of -1..1, in the order of the sentences", async () => {
-  const score = reading(async () => Float32Array.from([4, -8, 100, -Infinity]));
-  expect(await score("Who?", ["a", "b", "c", "d"], UNBOUND)).toEqual([0.5, -1, 1, -1]);
-});
-
-test("a question in an unsupported language gets no scores", async () => {
-  expect(await reading(unexpected, "de")("Wer hat das gesagt?", ["Ada."], UNBOUND)).toBeNull();
-  expect(await reading(unexpected, "und")("谁说的？", ["Ada."], UNBOUND)).toBeNull();
-});
-
-describe("there are no scores", () => {
-  test("without a reranker", async () => {
-    const score = rerankerSentenceScorer({ reranker: null, languageOf: () => "en", rerankDeadlineMs: 60_000 });
-    expect(await score("Who?", ["Ada."], UNBOUND)).toBeNull();
+describe("the embedder", () => {
+  test("gives the most similar sentence 1, others less, down to -1", async () => {
+    expect(rounded(await scorer()("Who?", sentences("0.8", "0.83", "0.815", "0.1"), UNBOUND))).toEqual([0, 1, 0.5, -1]);
   });
 
-  test("when the deadline passes", async () => {
-    expect(await reading(never, "en", 1)("Who?", ["Ada."], UNBOUND)).toBeNull();
-    const half = reading(async () => Float32Array.from([4, Number.NaN]));
-    expect(await half("Who?", ["Ada.", "Bo."], UNBOUND)).toBeNull();
+  test("does not read sentences whose cosine is known", async () => {
+    const known = [0.83, 0.8].map((cosine) => ({ text: "x", cosine }));
+    expect(rounded(await scorer({ embed: unexpected })("Who?", known, UNBOUND))).toEqual([1, 0]);
+    const mixed = [{ text: "x", cosine: 0.83 }, ...sentences("0.8")];
+    expect(rounded(await scorer()("Who?", mixed, UNBOUND))).toEqual([1, 0]);
   });
+
+  test("is not asked about a language that it does not support", async () => {
+    expect(await scorer({ embed: unexpected, language: "xx" })("谁说的？", sentences("a"), UNBOUND)).toBeNull();
+  });
+
   for (const code of ["model_unavailable", "overloaded"] as const) {
-    test(`when the model is not available: ${code}`, async () => {
-      expect(await reading(() => Promise.reject(new Fault(code, "No.")))("Who?", ["Ada."], UNBOUND)).toBeNull();
+    test(`gives no scores when it is not available: ${code}`, async () => {
+      const embed = () => Promise.reject(new Fault(code, "No."));
+      expect(await scorer({ embed })("Who?", sentences("0.8"), UNBOUND)).toBeNull();
+    });
+  }
+});
+
+describe("the reranker", () => {
+  const alike = sentences("0.8", "0.8");
+
+  test("decides between sentences that are about equally similar", async () => {
+    expect(rounded(await scorer({ score: async () => Float32Array.from([0, 4]) })("Who?", alike, UNBOUND))).toEqual([
+      0.17, 1,
+    ]);
+  });
+
+  test("reads the eight most similar ones", async () => {
+    const read: string[] = [];
+    const score: Reranker["score"] = async (_, passages) => {
+      read.push(...passages);
+      return Float32Array.from(passages, () => 0);
+    };
+    const many = Array.from({ length: 12 }, (_, at) => `0.${80 + at}`);
+    await scorer({ score })("Who?", sentences(...many), UNBOUND);
+    expect(read).toEqual(many.slice(4).reverse());
+  });
+
+  test("does not read a language that it does not support", async () => {
+    const score = scorer({ score: unexpected, language: "de" });
+    expect(rounded(await score("Wer hat das gesagt?", sentences("0.83", "0.8"), UNBOUND))).toEqual([1, 0]);
+  });
+
+  const outages: readonly (readonly [string, Setup])[] = [
+    ["is absent", { score: null }],
+    ["misses its deadline", { score: never, deadlineMs: 1 }],
+    ["misses its deadline for some", { score: async () => Float32Array.from([4, Number.NaN]) }],
+    ["is not available", { score: () => Promise.reject(new Fault("model_unavailable", "No.")) }],
+    ["has too much to do", { score: () => Promise.reject(new Fault("overloaded", "No.")) }],
+  ];
+  for (const [name, setup] of outages) {
+    test(`leaves the scores to the embedder if it ${name}`, async () => {
+      expect(rounded(await scorer(setup)("Who?", sentences("0.83", "0.8"), UNBOUND))).toEqual([1, 0]);
     });
   }
 });
@@ -53,12 +107,14 @@ describe("there are no scores", () => {
 describe("the error", () => {
   test("is the caller's abort reason, before and during scoring", async () => {
     const gone = new AbortController();
-    const answer = reading(never)("Who?", ["Ada."], gone.signal);
+    const answer = scorer({ score: never })("Who?", sentences("0.8"), gone.signal);
     gone.abort(new Error("hung up"));
     await expect(answer).rejects.toThrow("hung up");
-    await expect(reading(unexpected)("Who?", ["Ada."], gone.signal)).rejects.toThrow("hung up");
+    await expect(scorer({ embed: unexpected })("Who?", sentences("0.8"), gone.signal)).rejects.toThrow("hung up");
   });
   test("is any other failure, so that a bug is not hidden", async () => {
-    await expect(reading(unexpected)("Who?", ["Ada."], UNBOUND)).rejects.toThrow("the model must not be called");
+    await expect(scorer({ embed: unexpected })("Who?", sentences("0.8"), UNBOUND)).rejects.toThrow(
+      "the model must not be called",
+    );
   });
 });

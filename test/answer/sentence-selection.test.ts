@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { collectAnswer } from "../../src/answer/events.ts";
 import { extractiveAnswer } from "../../src/answer/extractive-answer.ts";
-import type { ScoreSentences } from "../../src/answer/sentence-relevance.ts";
+import type { ScoreSentences, SentenceToScore } from "../../src/answer/sentence-relevance.ts";
 import type { Turn } from "../../src/domain/chunk.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { passage } from "./passages.ts";
@@ -39,7 +39,7 @@ function turn(speaker: string, date: string | null, text: string): RankedPassage
 const preferring =
   (...words: readonly string[]): ScoreSentences =>
   async (_, sentences) =>
-    sentences.map((sentence) => (words.some((word) => sentence.includes(word)) ? 1 : -1));
+    sentences.map(({ text }) => (words.some((word) => text.includes(word)) ? 1 : -1));
 
 describe("a model that scores sentences", () => {
   const text = "Ada works hard, and work is what Ada likes. The bakery on Mill Lane pays her wages. Rain fell.";
@@ -64,16 +64,16 @@ describe("a model that scores sentences", () => {
     expect(await answerTo(asked, [passage(text)], async () => null)).toBe(await answerTo(asked, [passage(text)]));
   });
 
-  test("gets each sentence once, at most 24, with its title", async () => {
+  test("gets each sentence once, at most 16, with its title", async () => {
     const read: (readonly string[])[] = [];
     const reads: ScoreSentences = async (_, sentences) => {
-      read.push(sentences);
+      read.push(sentences.map(({ text }) => text));
       return sentences.map(() => 0);
     };
     const many = Array.from({ length: 200 }, (_, at) => `Kite ${at} is red.`).join(" ");
     await answerTo("Which kite?", [titled("Kites of the coast", many)], reads);
     expect(read).toHaveLength(1);
-    expect(read[0]).toHaveLength(24);
+    expect(read[0]).toHaveLength(16);
     expect(read[0]?.every((sentence) => sentence.startsWith("Kites of the coast. Kite"))).toBe(true);
   });
 
@@ -94,13 +94,58 @@ describe("the passage's score", () => {
     expect(await answerTo(asked, [walnuts, engineer(0.1)])).toStartWith("I should not work at Siemens");
   });
 
-  test("does not keep a sentence that the model finds somewhat unlikely from being second", async () => {
+  test("does not keep a sentence that the model finds a little less relevant from being second", async () => {
     const passages = [passage("The bakery is on Mill Lane.", 0.5), passage("Ada works at the bakery.", 0.4)];
-    const relevance = (low: number) => async (_: string, sentences: readonly string[]) =>
-      sentences.map((sentence) => (sentence.startsWith("Ada") ? low : 0.5));
+    const relevance =
+      (low: number): ScoreSentences =>
+      async (_, sentences) =>
+        sentences.map(({ text }) => (text.startsWith("Ada") ? low : 1));
     const question = "On which lane is the bakery where Ada works?";
-    expect(await answerTo(question, passages, relevance(-0.6))).toContain("Ada works at the bakery.");
+    expect(await answerTo(question, passages, relevance(0.9))).toContain("Ada works at the bakery.");
     expect(await answerTo(question, passages, relevance(-0.61))).not.toContain("Ada works at the bakery.");
+  });
+});
+
+describe("a further sentence of the same passage", () => {
+  const note = "The spare key is under the blue pot. I prefer window seats. My sister has the spare key, too.";
+
+  test("is quoted if the model finds it relevant", async () => {
+    const answer = await answerTo("Where is the spare key?", [passage(note)], preferring("spare key"));
+    expect(answer).toBe("The spare key is under the blue pot. [1] My sister has the spare key, too. [1]");
+  });
+
+  test("is not quoted just because it has a name, a date or a number", async () => {
+    const dentist = "My dentist is Dr Ruiz in Mill Lane. The rent for Ada Holm is due on 4 March at 9:30.";
+    expect(await answerTo("Who is my dentist?", [passage(dentist)], preferring("dentist"))).toBe(
+      "My dentist is Dr Ruiz in Mill Lane. [1]",
+    );
+  });
+});
+
+describe("what a model reads of a sentence", () => {
+  const read: SentenceToScore[] = [];
+  const reads: ScoreSentences = async (_, sentences) => {
+    read.push(...sentences);
+    return sentences.map(() => 1);
+  };
+  const found = (text: string) => ({ ...passage(text), signals: { vector: { rank: 1, score: 0.83 } } });
+
+  test("is the cosine of the search, if the sentence is the whole passage", async () => {
+    read.length = 0;
+    await answerTo("Who?", [found("Ada works here."), found("Bo left. Cy came.")], reads);
+    expect(read).toEqual([
+      { text: "Ada works here.", cosine: 0.83 },
+      { text: "Bo left.", cosine: null },
+      { text: "Cy came.", cosine: null },
+    ]);
+  });
+
+  test("has no title that was made from the text", async () => {
+    read.length = 0;
+    const titleOfText = { ...titled("Ada works here", "Ada works here. Bo left."), signals: {} };
+    const { memory } = titleOfText;
+    await answerTo("Who?", [{ ...titleOfText, memory: { ...memory, given: [] } }], reads);
+    expect(read.map(({ text }) => text)).toEqual(["Ada works here.", "Bo left."]);
   });
 });
 

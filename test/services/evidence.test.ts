@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { QueryQuota } from "../../src/account/query-quota.ts";
 import { collectAnswer } from "../../src/answer/events.ts";
 import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
+import type { SentenceReaders } from "../../src/answer/sentence-relevance.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
@@ -20,6 +21,7 @@ import { ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { askerOf } from "../support/asker.ts";
 import { messageEvents } from "../support/message-events.ts";
+import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 const MODEL_DEFAULT = 0.4;
 const EXTRACTIVE = { baseUrl: null, model: null, apiKey: null };
@@ -49,7 +51,7 @@ interface Setup {
   readonly evidence?: number;
   /** What the language model writes. */
   readonly writes?: string;
-  readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker | null>;
+  readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker>;
 }
 
 /** A new project whose searches return `results`, with the model's default threshold `MODEL_DEFAULT`. */
@@ -76,7 +78,10 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       timeZone: async () => "UTC",
-      rerankerOf: setup.rerankerOf ?? (async () => null),
+      sentenceReaders: async (projectId) => ({
+        embedder: indifferentEmbedder,
+        reranker: (await setup.rerankerOf?.(projectId)) ?? null,
+      }),
     },
     accounts,
     quota: new QueryQuota(accounts, systemClock),
@@ -101,6 +106,13 @@ const QUESTION: Omit<Question, "text"> = {
   includeGraph: false,
   instructions: null,
   model: null,
+};
+/** An embedder that finds all sentences equally similar to the question. */
+const indifferentEmbedder: SentenceReaders["embedder"] = {
+  languages: ["en", "de"],
+  dimensions: 2,
+  tuning: ENGLISH_TUNING,
+  embed: async (texts) => Float32Array.from(texts.flatMap(() => [1, 0])),
 };
 const REFUSED = { text: NO_EVIDENCE_ANSWER, sources: 0, calls: 0 };
 const RUIZ = "Dr Ruiz is the dentist of the children.";

@@ -15,7 +15,6 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/metrics.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
-import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { type ChatQuestion, ChatService } from "../../src/services/chats.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
@@ -61,12 +60,6 @@ const ANSWER_STREAMS: readonly AnswerStream[] = STREAMS.flatMap(({ name, bytes, 
     },
   ];
 });
-
-/** Fails the test if it is called, because generated answers need no sentence selection. */
-const uncalledReranker: Reranker = {
-  languages: ["en"],
-  score: () => Promise.reject(new Error("the reranker was called")),
-};
 
 let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
@@ -115,7 +108,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
       admits: async () => true,
       stillShown: async (_viewer, _confined, found) => found,
       timeZone: async () => "UTC",
-      rerankerOf: async () => uncalledReranker,
+      sentenceReaders: () => Promise.reject(new Error("a generated answer needs no sentence selection")),
     },
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
