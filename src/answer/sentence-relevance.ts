@@ -1,6 +1,6 @@
-// Scores how well each sentence of the found passages answers a question: with the embedder, and with the reranker where
-// it supports the language of the question. The embedder tells short sentences apart better than the reranker does,
-// which has learnt to read passages. If no model answers, words alone decide.
+// Scores how well each sentence of the found passages answers a question: with the embedder, and with the reranker
+// where it supports the language of the question. The embedder tells short sentences apart better than the reranker
+// does, which has learnt to read passages. If no model answers, words alone decide.
 
 import { isOutage } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
