@@ -1,6 +1,7 @@
 // The operation that stores a file as a memory. upload.ts receives the form, and ingestion reads the file later.
 
 import { invariant } from "../domain/fault.ts";
+import { OCR_MODES, type OcrMode } from "../domain/memory.ts";
 import type { JsonBodies } from "../ports/json-bodies.ts";
 import type { FileOnDisk } from "../services/intake.ts";
 import { parseField } from "./body.ts";
@@ -35,8 +36,9 @@ export function uploadOperation({ jsonBodies, clock, ...memories }: UploadDepend
     isIdempotent: true,
     prepare: async ({ body, upload }) => {
       invariant(upload, "uploadMemory is called with a file");
-      const attributes = attributesIn(jsonBodies, body, clock.now());
-      return { attributes, ...(await memories.intake.file(receivedFile(upload))) };
+      const { ocr, ...fields } = body;
+      const attributes = attributesIn(jsonBodies, fields, clock.now());
+      return { attributes, ...(await memories.intake.file({ ...receivedFile(upload), ocr: ocrIn(ocr) })) };
     },
     ...fileSteps(memories),
   });
@@ -61,6 +63,11 @@ function attributesIn(
     ...(metadata !== undefined && { metadata: parseField(bodies, metadata, "metadata") }),
   });
   return attributesOf({ ...plain, ...structured } as Fields, nowMs);
+}
+
+/** The field `ocr`. An empty text counts as absent. */
+function ocrIn(text: string | null | undefined): OcrMode | undefined {
+  return OCR_MODES.find((mode) => mode === text);
 }
 
 function receivedFile({ sha256, file }: Upload): FileOnDisk {

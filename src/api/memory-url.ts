@@ -40,11 +40,11 @@ export function urlOperations(uses: UrlDependencies): readonly Operation[] {
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", ...FETCH_FAULTS],
       isIdempotent: true,
       prepare: async ({ principal, body, signal }) => {
-        const { url, ...given } = body;
+        const { url, ocr, ...given } = body;
         const attributes = attributesOf(given, clock.now());
         userOf(principal, given.userId); // nothing is fetched for a key that may not store it
         await using fetched = await urlFiles.receive(url, signal);
-        return { attributes, ...(await intake.file(fetched.received)) };
+        return { attributes, ...(await intake.file({ ...fetched.received, ocr: ocr ?? undefined })) };
       },
       ...fileSteps(uses),
     }),

@@ -165,6 +165,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       ...(place.fromSeconds === undefined ? {} : { from_seconds: place.fromSeconds }),
       ...(place.toSeconds === undefined ? {} : { to_seconds: place.toSeconds }),
       ...(place.symbol === undefined ? {} : { symbol: place.symbol }),
+      ...(place.ocrConfidence === undefined ? {} : { ocr_confidence: place.ocrConfidence }),
       ...(place.turn === undefined ? {} : { speaker: place.turn.speaker, date: place.turn.date }),
       ...(isOneOfSeveral(memory) && result.supersededBy !== null && { superseded_by: result.supersededBy }),
       ...(result.standing === null ? {} : { standing: result.standing }),

@@ -7,6 +7,7 @@ import type { BunPlugin } from "bun";
 import { nativeLibraryPath } from "../adapters/native/library.ts";
 import { readableDuration } from "../cli/terminal.ts";
 import { type ConsoleSources, consoleSources } from "../console/sources.ts";
+import { PDFJS_MODULE, pdfjsWithDecoders } from "../documents/pdf/image-decoders.ts";
 import type { Asset } from "./assets.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -46,7 +47,7 @@ async function main(): Promise<number> {
     // The binary must not read settings from files that happen to be in its working directory.
     compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
     define: { "process.env.MNEME_BENCH_COMMIT": JSON.stringify(commit()) },
-    plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked],
+    plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked, carryImageDecoders],
     throw: false,
   });
   rmSync(PACKED, { recursive: true, force: true });
@@ -135,6 +136,17 @@ const loadLibrariesUnpacked: BunPlugin = {
     }));
     builder.onLoad({ filter: /\/onnxruntime-node\/dist\/binding\.js$/ }, () => ({
       contents: `export * from ${onnxruntimeBinding};`,
+      loader: "js",
+    }));
+  },
+};
+
+// Changes the module of pdf.js as image-decoders.ts does in a checkout.
+const carryImageDecoders: BunPlugin = {
+  name: "carry-image-decoders",
+  setup: (builder) => {
+    builder.onLoad({ filter: PDFJS_MODULE }, ({ path }) => ({
+      contents: pdfjsWithDecoders(readFileSync(path, "utf8")),
       loader: "js",
     }));
   },

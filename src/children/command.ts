@@ -2,8 +2,11 @@
 
 import { join } from "node:path";
 
-/** Kinds of child process: `lane` runs models, `preparation` prepares texts, `document` converts one file to text. */
-export const CHILD_KINDS = ["lane", "preparation", "document"] as const;
+/**
+ * Kinds of child process: `lane` runs models, `preparation` prepares texts, `document` converts one file to text, `ocr`
+ * recognises the text of its pictures.
+ */
+export const CHILD_KINDS = ["lane", "preparation", "document", "ocr"] as const;
 /** One kind of child. */
 export type ChildKind = (typeof CHILD_KINDS)[number];
 

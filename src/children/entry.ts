@@ -1,16 +1,16 @@
-// Entry point of child processes: the hidden subcommand `child <kind> <socket>`. A `document` child has no socket. Each
-// kind loads only the code that it needs: a lane loads no text preparation, a preparation process no models.
-
+// Entry point of child processes: the hidden subcommand `child <kind> <socket>`. The children `document` and `ocr` have
+// no socket. Each kind loads only the code that it needs: a lane loads no text preparation, a preparation process no
+// models.
 import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /**
  * Runs a child until its server closes the connection or dies.
- * @param args arguments after `child`: the kind, and the socket path (none for `document`)
+ * @param args arguments after `child`: the kind, and the socket path (none for `document` and `ocr`)
  */
 export async function runChildProcess(args: readonly string[]): Promise<void> {
   const [kind, socketPath] = args;
-  if (!isChildKind(kind) || (socketPath === undefined && kind !== "document")) {
+  if (!isChildKind(kind) || (socketPath === undefined && kind !== "document" && kind !== "ocr")) {
     process.stderr.write(
       `usage: mneme child <${CHILD_KINDS.join("|")}> <socket>\nThis is an internal command that the server runs.\n`,
     );
@@ -41,5 +41,7 @@ async function run(kind: ChildKind, socketPath: string): Promise<void> {
       return (await import("../preparation/preparation-child.ts")).runPreparationChild(socketPath);
     case "document":
       return (await import("../documents/document-child.ts")).runDocumentChild();
+    case "ocr":
+      return (await import("../adapters/ocr/ocr-child.ts")).runOcrChild();
   }
 }

@@ -149,12 +149,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: async () => (await import("./accounts.ts")).accountsHelp("projects"),
   },
   models: {
-    summary: "List embedding models, change the model of projects, and follow the progress",
+    summary: "List embedding models, change the model of projects, and download optional ones",
     run: (argv, distribution) =>
       argv[0] === "check"
         ? runModelCheck(argv.slice(1), distribution)
-        : runAccountsCommand("models", argv, distribution),
-    help: async () => [...(await import("./accounts.ts")).accountsHelp("models"), "", ...alignRows([MODEL_CHECK_HELP])],
+        : argv[0] === "pull"
+          ? runModelsPull(argv.slice(1), distribution)
+          : runAccountsCommand("models", argv, distribution),
+    help: async () => [
+      ...(await import("./accounts.ts")).accountsHelp("models"),
+      "",
+      ...alignRows([MODEL_CHECK_HELP, ...(await import("./models-pull.ts")).MODELS_PULL_HELP]),
+    ],
   },
   bench: {
     summary: "Measure latency, throughput and quality on this machine, with a server of its own",
@@ -310,6 +316,12 @@ async function runModelCheck(argv: readonly string[], distribution: Distribution
   const { text, isGood } = await modelCheck(config.modelsDir, isJson);
   await Bun.write(Bun.stdout, text);
   return isGood ? 0 : 1;
+}
+
+async function runModelsPull(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { pullOptionalModel } = await import("./models-pull.ts");
+  await Bun.write(Bun.stdout, await pullOptionalModel(argv, startOf(distribution)));
+  return 0;
 }
 
 async function runChild(argv: readonly string[]): Promise<number> {

@@ -78,7 +78,7 @@ function createDispatcher({ config, log, clock }: Surroundings, { stores }: Stor
 function createWorker({ config, log, clock }: Surroundings, uses: WorkDependencies): IngestWorker {
   const { stores, transactions, files } = uses.storage;
   const { index } = uses;
-  const { documents, preparer, embedders } = uses.models;
+  const { documents, pictures, preparer, embedders } = uses.models;
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
   const extractor = new LlmExtractor({ accounts, extractions, model: uses.model, operator, clock, log });
@@ -88,6 +88,8 @@ function createWorker({ config, log, clock }: Surroundings, uses: WorkDependenci
     files,
     index,
     documents,
+    pictures,
+    accounts,
     extractor,
     preparer,
     embedders,

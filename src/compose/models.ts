@@ -1,11 +1,14 @@
 // Starts the processes that run models and prepare texts. language-model.ts connects to language models; nothing there
 // needs the native libraries, so a command can load it before they are unpacked.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
 import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
 import { type EmbedderDescription, embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
+import { createPictureRecogniser } from "../adapters/ocr/picture-recogniser.ts";
 import { preparationCountFor } from "../adapters/preparation/preparation-count.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
 import type { Config } from "../config.ts";
@@ -13,8 +16,10 @@ import type { Log } from "../kit/log.ts";
 import { machineShare } from "../kit/machine-share.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Embedders, InstalledEmbedders, Rerankers } from "../ports/models.ts";
+import type { PictureRecogniser } from "../ports/picture-recogniser.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
+import { installedModel } from "./optional-models.ts";
 
 export { connectLanguageModel } from "./language-model.ts";
 
@@ -24,6 +29,7 @@ export interface Models {
   readonly rerankers: Rerankers;
   readonly preparer: Preparer;
   readonly documents: DocumentReader;
+  readonly pictures: PictureRecogniser;
   /** The state of the processes that run models, for `/ready` and the metrics. */
   readonly laneStatus: () => readonly LaneStatus[];
   /** Resolves when the models are ready; rejects if they can never be ready. */
@@ -49,14 +55,28 @@ export async function startModels(
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
+  const pictures = pictureRecogniserFor(config, log, closers);
   return {
     embedders: lanes.embedders,
     rerankers: lanes.rerankers,
     preparer,
     documents,
+    pictures,
     laneStatus: () => lanes.status().lanes,
     ready: () => lanes.ready(),
   };
+}
+
+/** Reads the text of pictures, if the models for that are installed. */
+export function pictureRecogniserFor(config: Config, log: Log, closers: Closers): PictureRecogniser {
+  const pictures = createPictureRecogniser({
+    directory: join(config.dataDir, "recognised"),
+    modelFolder: () => installedModel("ocr", config),
+    isKept: (name) => existsSync(join(config.dataDir, "uploads", name)),
+    log,
+  });
+  closers.add(() => pictures.close());
+  return pictures;
 }
 
 /** The settings about GPUs. */

@@ -7,7 +7,13 @@ import { invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { textOf } from "../kit/pieced-text.ts";
-import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
+import {
+  type DocumentFile,
+  type DocumentText,
+  ReadFailure,
+  type TextMark,
+  UnreadPictures,
+} from "../ports/document-reader.ts";
 import type { PlaceMark, ReadDocument } from "./document.ts";
 
 /** Thrown if a file cannot be read at the moment, for reasons that have nothing to do with the file. */
@@ -22,6 +28,8 @@ interface ResponseHead {
   readonly title?: string | null;
   readonly marks?: readonly TextMark[];
   readonly warnings?: readonly string[];
+  /** Ids of pictures whose text has to be recognised. */
+  readonly pictures?: readonly string[];
   /** The file is the reason for the failure; the uploader sees `code` and `message`. */
   readonly failure?: { readonly code: FailureCode; readonly message: string };
   /** Message of an unexpected error in a reader. The file counts as damaged. */
@@ -57,8 +65,12 @@ export function encodeRequest(file: DocumentFile): string {
 
 /** The file of a request. */
 export function decodeRequest(line: string): DocumentFile {
-  const { path, bytes, filename, mediaType, contentSha256 } = JSON.parse(line) as DocumentFile;
-  return { path, bytes, filename, mediaType, ...(contentSha256 !== undefined && { contentSha256 }) };
+  const { path, bytes, filename, mediaType, contentSha256, recognition } = JSON.parse(line) as DocumentFile;
+  return {
+    ...{ path, bytes, filename, mediaType },
+    ...(contentSha256 !== undefined && { contentSha256 }),
+    ...(recognition !== undefined && { recognition }),
+  };
 }
 
 /** The parts of a response with a text. In its pieces, no surrogate pair is split between two. */
@@ -83,6 +95,7 @@ function cutText(text: string): string {
 
 /** The response without a text. */
 export function encodeFailure(error: unknown): string {
+  if (error instanceof UnreadPictures) return headLine({ pictures: error.ids });
   if (error instanceof ReadFailure) return headLine({ failure: { code: error.code, message: error.message } });
   const message = error instanceof Error ? error.message : String(error);
   return headLine(error instanceof FileUnavailable ? { unavailable: message } : { broken: message });
@@ -132,6 +145,7 @@ export class ResponseDecoder {
     }
     if (head.broken !== undefined) return { kind: "broken", message: head.broken };
     if (head.unavailable !== undefined) return { kind: "unavailable", message: head.unavailable };
+    if (head.pictures !== undefined) return { kind: "failure", failure: new UnreadPictures(head.pictures) };
     if (this.#textBytes !== head.bytes) return null;
     const content = textOf([...this.#pieces, this.#decoder.decode()], this.#textBytes);
     const { title = null, marks = [], warnings } = head;

@@ -4,6 +4,7 @@
 import type { ReadFailure } from "../ports/document-reader.ts";
 import type { ReadDocument } from "./document.ts";
 import type { FileSample } from "./file-sample.ts";
+import type { FilePictures, PictureTexts } from "./recognition.ts";
 
 /**
  * How certain it is that a file has a format, in ascending order.
@@ -21,6 +22,8 @@ export interface FileContent {
   readonly bytes: Uint8Array;
   /** File name that the uploader gave. */
   readonly filename: string;
+  /** Texts of the pictures in the file. Absent: they are left out. */
+  readonly pictures?: PictureTexts;
 }
 
 /**
@@ -47,4 +50,6 @@ export interface FileFormat {
    * @param onPages called after each page, if the format has pages
    */
   read(file: FileContent, onPages: (done: number, total: number) => void): Promise<ReadDocument | ReadFailure>;
+  /** Opens the pictures in a file, if the format can have any. @throws ReadFailure if the file is damaged */
+  openPictures?(bytes: Uint8Array): Promise<FilePictures>;
 }

@@ -12,6 +12,7 @@ import { IPYNB } from "./notebook/format.ts";
 import { DOCX, ENCRYPTED_OFFICE, PPTX, XLSX } from "./office/formats.ts";
 import { ODP, ODS, ODT } from "./opendocument/formats.ts";
 import { PDF } from "./pdf/format.ts";
+import { PICTURES } from "./pictures/formats.ts";
 import { RTF } from "./rtf/format.ts";
 import { SRT, VTT } from "./subtitles/formats.ts";
 import { MARKDOWN } from "./text/markdown.ts";
@@ -45,6 +46,7 @@ export const FORMATS: readonly FileFormat[] = [
   DOC,
   XLS,
   PPT,
+  ...PICTURES,
   ENCRYPTED_OFFICE,
 ];
 

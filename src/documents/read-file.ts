@@ -8,6 +8,7 @@ import { ENCRYPTED, type ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";
 import { formatOfMediaType } from "./formats.ts";
 import { isOleContainer } from "./ole.ts";
+import { pictureTextsOf } from "./recognition.ts";
 
 /**
  * Reads a file. Keeps one copy of the file and one copy of its text in memory.
@@ -27,7 +28,8 @@ export async function readFileText(
   }
   const format = formatOfMediaType(file.mediaType);
   if (isOleContainer(bytes) && format.isOle !== true) return new ReadFailure("unreadable_document", ENCRYPTED);
-  return format.read({ bytes, filename: file.filename }, onPages);
+  const pictures = await pictureTextsOf(file.recognition ?? { kind: "off" });
+  return format.read({ bytes, filename: file.filename, pictures }, onPages);
 }
 
 /** Whether the bytes are not the ones that were received. */

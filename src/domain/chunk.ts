@@ -16,6 +16,8 @@ export interface DocumentPlace {
   readonly toSeconds?: number;
   /** Name of the function, class or other definition of source code. */
   readonly symbol?: string;
+  /** How sure the text is, 0..1, if it was recognised in a picture. */
+  readonly ocrConfidence?: number;
 }
 
 /** The fields of a place. */
@@ -27,6 +29,7 @@ export const PLACE_FIELDS = [
   "fromSeconds",
   "toSeconds",
   "symbol",
+  "ocrConfidence",
 ] as const satisfies readonly (keyof DocumentPlace)[];
 
 /** A chunk of a memory without its texts, which `ChunkTexts` builds. */

@@ -23,6 +23,11 @@ export interface Progress {
   readonly pages: PageProgress | null;
 }
 
+/** Whether text in pictures and scanned pages is read. */
+export const OCR_MODES = ["auto", "off"] as const;
+/** One of `OCR_MODES`. */
+export type OcrMode = (typeof OCR_MODES)[number];
+
 /** Number of pages of a file that have been read, and of all its pages. */
 export interface PageProgress {
   readonly done: number;
@@ -89,6 +94,8 @@ export interface ReceivedFile {
   readonly sha256: Uint8Array;
   /** null for the long text of a JSON body. */
   readonly source: MemorySource | null;
+  /** What the uploader says of pictures; absent: the project's setting holds. */
+  readonly ocr?: OcrMode | undefined;
 }
 
 /** Changes to a memory. `metadata` is replaced as a whole. */

@@ -1,6 +1,7 @@
 // Projects: plans with their quotas, and the settings that the owner can change.
 
 import type { ProjectId } from "./ids.ts";
+import type { OcrMode } from "./memory.ts";
 import type { ModeName } from "./ranking.ts";
 
 const MiB = 1024 * 1024;
@@ -65,6 +66,8 @@ export interface ProjectSettings {
   readonly default_mode: ModeName;
   /** off: relations that no person set have no effect. */
   readonly superseding: Superseding;
+  /** Whether text in pictures and scanned pages is read, unless the upload says otherwise. */
+  readonly ocr: OcrMode;
   /** IANA name of the zone of users that have none of their own; null: UTC. */
   readonly time_zone: string | null;
 }
@@ -84,6 +87,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   min_evidence: null,
   default_mode: "balanced",
   superseding: "on",
+  ocr: "auto",
   time_zone: null,
 };
 

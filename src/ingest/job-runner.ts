@@ -5,6 +5,7 @@ import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type AnyText, PiecedText, utf8BytesOf } from "../kit/pieced-text.ts";
+import type { AccountStore } from "../ports/account-store.ts";
 import {
   type IndexModel,
   type IndexOf,
@@ -13,10 +14,17 @@ import {
   OtherModel,
   type PublishedMemories,
 } from "../ports/chunk-index.ts";
-import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
+import {
+  type DocumentFile,
+  type DocumentReader,
+  ReadFailure,
+  type Recognition,
+  UnreadPictures,
+} from "../ports/document-reader.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
+import type { PictureRecogniser } from "../ports/picture-recogniser.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
@@ -53,6 +61,8 @@ export interface JobRunnerDependencies {
   readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "contents">;
   readonly files: Pick<UploadFiles, "begin" | "fetch" | "readText">;
   readonly documents: DocumentReader;
+  readonly pictures: PictureRecogniser;
+  readonly accounts: Pick<AccountStore, "project">;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
   readonly embedders: Pick<Embedders, "withFingerprint">;
@@ -100,9 +110,9 @@ export class JobRunner {
    */
   async run(job: Job): Promise<void> {
     const { publisher } = this.#uses;
-    const slot = job.upload === null ? this.#textSlot(job) : await this.#fileTurn(job);
+    const slot = new ReplacedSlot(job.upload === null ? this.#textSlot(job) : await this.#fileTurn(job));
     try {
-      const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
+      const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload, slot);
       const extracted = await this.#extract(read, slot);
       const prepared = await this.#prepare(extracted);
       const vectors = await this.#embed(job, prepared, slot);
@@ -164,18 +174,59 @@ export class JobRunner {
     return { release: end };
   }
 
-  async #readFile(job: Job, file: UploadedFile): Promise<ReadJob> {
-    const { large, held, files, documents } = this.#uses;
+  async #readFile(job: Job, file: UploadedFile, slot: ReplacedSlot): Promise<ReadJob> {
+    const { large, held, files, documents, pictures } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
-    const document = { ...file, path: await files.fetch(file.name) };
-    const text = await this.#whileHeld(job, (signal) =>
-      documents.read(document, (pages) => held.update(job, { pages }), signal),
-    );
+    const document = { ...file, path: await files.fetch(file.name), recognition: await this.#recognitionOf(job, file) };
+    const read = (given: DocumentFile) =>
+      this.#whileHeld(job, (signal) => documents.read(given, (pages) => held.update(job, { pages }), signal));
+    let text = await read(document);
+    if (text instanceof UnreadPictures) {
+      const path = await this.#recognise(job, document, text.ids, slot);
+      held.enterStage(job, "reading");
+      text = await read({ ...document, recognition: { kind: "done", path } });
+    }
+    if (document.recognition.kind === "wanted") await pictures.forget(file.name);
     if (text instanceof ReadFailure) throw new JobFailed(text.code, text.message);
     this.#postponeIfLarge(job, text.content);
     held.enterStage(job, "preparing");
     return { job, ...text };
+  }
+
+  async #recognitionOf(job: Job, file: UploadedFile): Promise<Recognition> {
+    const { accounts, pictures } = this.#uses;
+    const mode = file.ocr ?? (await accounts.project(job.projectId))?.settings.ocr ?? "auto";
+    if (mode === "off") return { kind: "off" };
+    return { kind: pictures.isInstalled ? "wanted" : "missing" };
+  }
+
+  /**
+   * Has the pictures of a file read. Meanwhile the job gives up its slot and its turn as a large text, so that other
+   * files are read. Returns the path of the texts.
+   */
+  async #recognise(job: Job, file: DocumentFile & UploadedFile, ids: readonly string[], slot: ReplacedSlot) {
+    const { large, held, pictures, publisher, wake } = this.#uses;
+    if (large.end(job)) wake();
+    slot.release();
+    publisher.schedule();
+    held.enterStage(job, "reading");
+    let path: string;
+    try {
+      path = await this.#whileHeld(job, (signal) =>
+        pictures.recognise(
+          { file, name: file.name, ids, share: job.projectId },
+          (pages) => held.update(job, { pages }),
+          signal,
+        ),
+      );
+    } catch (error) {
+      if (error instanceof LeaseLost) await pictures.forget(file.name);
+      throw error;
+    }
+    slot.replace(await this.#fileTurn(job));
+    if (!(await this.#isHeld(job))) throw new LeaseLost();
+    return path;
   }
 
   /**
@@ -341,6 +392,19 @@ export class JobRunner {
   /** Waits for `work`, but throws when the worker stops, because stopping must not wait for a large text. */
   async #unlessStopped<T>(work: Promise<T>): Promise<T> {
     return unlessAborted(this.#uses.stop, () => work);
+  }
+}
+
+/** A slot that is released while a job waits, and taken again afterwards. */
+class ReplacedSlot implements Slot {
+  constructor(private slot: Slot) {}
+
+  replace(slot: Slot): void {
+    this.slot = slot;
+  }
+
+  release(): void {
+    this.slot.release();
   }
 }
 

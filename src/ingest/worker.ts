@@ -8,10 +8,12 @@ import { removeUnreferencedFiles, sweep } from "../erasure/erasure.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
+import type { AccountStore } from "../ports/account-store.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
 import type { Embedders } from "../ports/models.ts";
+import type { PictureRecogniser } from "../ports/picture-recogniser.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -55,6 +57,8 @@ export interface IngestDependencies {
   readonly files: UploadFiles;
   readonly index: ChunkIndex;
   readonly documents: DocumentReader;
+  readonly pictures: PictureRecogniser;
+  readonly accounts: Pick<AccountStore, "project">;
   readonly extractor: LlmExtractor;
   readonly preparer: Preparer;
   readonly embedders: Pick<Embedders, "withFingerprint">;
@@ -97,7 +101,8 @@ export class IngestWorker {
 
   constructor(uses: IngestDependencies) {
     this.#uses = uses;
-    const { stores, transactions, index, files, documents, extractor, preparer, embedders, clock, log } = uses;
+    const { stores, transactions, index, files, documents, pictures, accounts } = uses;
+    const { extractor, preparer, embedders, clock, log } = uses;
     const { jobs } = stores;
     this.#large = new LargeTexts(clock, uses.largeTextBytes);
     this.#capacity = new Capacity({
@@ -118,7 +123,7 @@ export class IngestWorker {
       largeChunks: uses.largeChunks,
     });
     this.#runner = new JobRunner({
-      ...{ jobs, index, files, documents, extractor, preparer, embedders, clock },
+      ...{ jobs, index, files, documents, pictures, accounts, extractor, preparer, embedders, clock, log },
       ...{ publisher: this.#publisher, capacity: this.#capacity, large: this.#large, held: this.#held },
       leaseMs: LEASE_MS,
       stop: this.#stop.signal,

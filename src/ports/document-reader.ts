@@ -27,7 +27,20 @@ export interface DocumentFile {
   readonly mediaType: string;
   /** The hash that the file had when it was received (domain/file-hash.ts), in hexadecimal. Absent: not checked. */
   readonly contentSha256?: string;
+  /** Absent: `off`. */
+  readonly recognition?: Recognition;
 }
+
+/** What is done about the text in pictures of a file: scanned pages, photos, pictures in documents. */
+export type Recognition =
+  /** It is left out, because the caller wants that. */
+  | { readonly kind: "off" }
+  /** It is left out, because the models are not installed. */
+  | { readonly kind: "missing" }
+  /** It is needed: if there are pictures, reading ends with `UnreadPictures`. */
+  | { readonly kind: "wanted" }
+  /** It is in the file at this path, which a PictureRecogniser wrote. */
+  | { readonly kind: "done"; readonly path: string };
 
 /** What document reading finds in a file besides its text. */
 export interface DocumentFacts {
@@ -55,7 +68,7 @@ export interface TextMark {
 export interface DocumentReader {
   /**
    * Reads a file. A file that cannot be read, or has another hash than given, gives a ReadFailure. Rejects only for
-   * temporary reasons outside of the file.
+   * temporary reasons outside of the file. UnreadPictures is returned only if recognition is `wanted`.
    * @param onPages called from time to time with the number of pages read, if the format has pages
    * @param signal if it aborts, reading stops and the call rejects with `signal.reason`
    */
@@ -68,7 +81,7 @@ export interface DocumentReader {
 
 /** Why a file could not be read. The uploader sees the message. */
 export class ReadFailure extends Error {
-  override readonly name = "ReadFailure";
+  override readonly name: string = "ReadFailure";
 
   constructor(
     readonly code: FailureCode,
@@ -76,5 +89,15 @@ export class ReadFailure extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+}
+
+/** The pictures of a file have to be recognised before it can be read (ports/picture-recogniser.ts). */
+export class UnreadPictures extends ReadFailure {
+  override readonly name = "UnreadPictures";
+
+  /** @param ids pages from 1, or names of parts of the file; at least one */
+  constructor(readonly ids: readonly string[]) {
+    super("unreadable_document", "The pictures in the file have not been read yet.");
   }
 }

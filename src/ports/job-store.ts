@@ -16,7 +16,7 @@
 //   transaction.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
-import type { Extracted, FailureCode, Memory } from "../domain/memory.ts";
+import type { Extracted, FailureCode, Memory, OcrMode } from "../domain/memory.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 import type { DocumentFacts } from "./document-reader.ts";
 import type { TextFile } from "./upload-files.ts";
@@ -31,6 +31,8 @@ export interface UploadedFile {
   readonly mediaType: string;
   /** Hash of the bytes and the media type (domain/file-hash.ts) when the file was received, in hexadecimal. */
   readonly contentSha256: string;
+  /** What the uploader says of pictures; absent: the project's setting holds. */
+  readonly ocr?: OcrMode;
 }
 
 /** A memory to process, under a lease. */

@@ -3,6 +3,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
+import type { OcrMode } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import {
   DEFAULT_SETTINGS,
@@ -35,6 +36,7 @@ export interface SettingsChange {
   readonly min_evidence?: number | null;
   readonly default_mode?: ModeName | null;
   readonly superseding?: Superseding | null;
+  readonly ocr?: OcrMode | null;
   readonly time_zone?: string | null;
 }
 
@@ -221,6 +223,7 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
         : (change.default_mode ?? DEFAULT_SETTINGS.default_mode),
     superseding:
       change.superseding === undefined ? settings.superseding : (change.superseding ?? DEFAULT_SETTINGS.superseding),
+    ocr: change.ocr === undefined ? settings.ocr : (change.ocr ?? DEFAULT_SETTINGS.ocr),
     time_zone: change.time_zone === undefined ? settings.time_zone : change.time_zone,
   };
 }

@@ -100,6 +100,7 @@ const PROJECT = [
   "min_evidence",
   "default_mode",
   "superseding",
+  "ocr",
   "time_zone",
 ];
 const WEBHOOK = ["url", "events", "description", "enabled"];
@@ -363,6 +364,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "min_evidence",
     "default_mode",
     "superseding",
+    "ocr",
     "time_zone",
     "created_at",
   ],

@@ -24,6 +24,7 @@ const NOWHERE = "prj_00000000000000000000000000";
 const FIELDS = [
   ...["created_at", "default_mode", "id", "llm", "min_evidence", "name", "plan", "retention_days", "smart_ingestion"],
   "superseding",
+  "ocr",
   "time_zone",
 ].sort();
 /** The embedder of new projects, whose manifest has the default of `min_evidence`. */
@@ -39,6 +40,7 @@ const DEFAULTS = {
   min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin.balanced,
   default_mode: "balanced",
   superseding: "on",
+  ocr: "auto",
   time_zone: null,
 };
 

@@ -9,6 +9,7 @@ import { createPreparationProcess } from "../../src/adapters/preparation/prepara
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { memoryAttributes } from "../../src/api/views.ts";
 import { connectLanguageModel } from "../../src/compose/language-model.ts";
+import { pictureRecogniserFor } from "../../src/compose/models.ts";
 import { openStorage } from "../../src/compose/postgres-storage.ts";
 import type { PortOpeners } from "../../src/compose/service.ts";
 import { Fault } from "../../src/domain/fault.ts";
@@ -86,6 +87,7 @@ function wordModels(delays: Delay): PortOpeners["startModels"] {
       rerankers: models.rerankers,
       preparer,
       documents,
+      pictures: pictureRecogniserFor(config, log, closers),
       laneStatus: () => [],
       ready: () => Promise.resolve(),
     };

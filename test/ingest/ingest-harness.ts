@@ -53,6 +53,7 @@ import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
+import { NO_RECOGNITION } from "../support/no-recognition.ts";
 import { searchVectors } from "../support/search-legs.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -358,6 +359,7 @@ export async function openIngestHarness(
     const extractor = new LlmExtractor({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
     return new IngestWorker({
       ...{ stores, transactions, files, index, documents, extractor, preparer, embedders, clock, log },
+      ...{ pictures: NO_RECOGNITION, accounts },
       hasSpace: () => true,
       ...limits,
     });

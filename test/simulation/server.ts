@@ -16,6 +16,7 @@ import { FairQueue } from "../../src/services/search-queue.ts";
 import { UserService } from "../../src/services/users.ts";
 import { InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
 import { type DelayedStores, openDelayedStores } from "../in-memory/delayed-stores.ts";
+import { NO_RECOGNITION } from "../support/no-recognition.ts";
 import type { ServerDisk } from "./disk.ts";
 import { LinePreparer, SimulatedFiles, SimulatedReader, simulatedModels } from "./ports.ts";
 import { type Scheduler, SimulatedProcess } from "./scheduler.ts";
@@ -107,6 +108,7 @@ export class Server {
       largeChunks: LARGE_CHUNKS,
       hasSpace: () => !scheduler.chance(scheduler.rates.full),
       documents: new SimulatedReader(process, disk.files),
+      ...{ pictures: NO_RECOGNITION, accounts },
       extractor: new LlmExtractor({ accounts, extractions, model, operator, clock, log }),
     });
     this.#changer = new ModelChanger({

@@ -75,6 +75,7 @@ onEachDatabase("AccountStore", (open) => {
         min_evidence: 0.25,
         default_mode: "hybrid",
         superseding: "suggest",
+        ocr: "off",
         time_zone: "Asia/Tokyo",
       };
       const made = await store.createProject({ name: "ö 😀", plan: "pro", settings });

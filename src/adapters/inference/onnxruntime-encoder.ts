@@ -1,4 +1,5 @@
-// Runs a model in onnxruntime, in batches of similar length. The only file that imports onnxruntime-node.
+// Runs a model in onnxruntime, in batches of similar length. Only this file and onnxruntime-pictures.ts import
+// onnxruntime-node.
 
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { invariant } from "../../domain/fault.ts";
@@ -13,7 +14,7 @@ import type { ModelDescription } from "./model-files.ts";
  * One thread per lane, because lanes run in parallel: with more, waiting threads of the pools kept the cores busy and
  * doubled the time of a rerank. Without memory patterns, a lane takes 40 MB less at the same speed.
  */
-const SESSION_OPTIONS: InferenceSession.SessionOptions = {
+export const SESSION_OPTIONS: InferenceSession.SessionOptions = {
   executionProviders: ["cpu"],
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
@@ -50,7 +51,8 @@ export async function openOnGpu(graph: Uint8Array, { device, batchTokensMax }: G
   return encoderOf(session, { provider: `cuda:${device}`, warning: null, runTokensMax: batchTokensMax });
 }
 
-function refuseTelemetry(): void {
+/** Throws unless this process has switched telemetry off. */
+export function refuseTelemetry(): void {
   invariant(
     process.env[NO_TELEMETRY_VARIABLE] === "1",
     `a process uses onnxruntime without ${NO_TELEMETRY_VARIABLE}=1`,

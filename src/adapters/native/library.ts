@@ -3,20 +3,16 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { cacheDirectory } from "../../kit/cache-directory.ts";
 
 const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
 /** Folder of the word lists that the native core includes at compile time. */
 const INCLUDED_WORDS_DIRECTORY = join(import.meta.dir, "../../../data/words/entities");
 
-/**
- * Folder of compiled libraries: `$MNEME_CACHE_DIR/native` if that variable is set, otherwise `mneme/native` in the
- * user's cache folder.
- */
+/** Folder of compiled libraries, in the cache folder. */
 export function nativeCacheDirectory(): string {
-  const base = process.env.MNEME_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mneme");
-  return join(base, "native");
+  return join(cacheDirectory(), "native");
 }
 
 /** All files of this checkout that a build depends on, as absolute paths in a fixed order. */

@@ -4,6 +4,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ANSWER_STATES } from "../../domain/answer-state.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
+import { OCR_MODES } from "../../domain/memory.ts";
 import { SIGNAL_NAMES } from "../../domain/signals.ts";
 import { MEMORY_ORDERS } from "../../ports/memory-store.ts";
 import { Content, Text } from "../check.ts";
@@ -48,6 +49,10 @@ export const CreateMemory = Body({
 /** A checked body of createMemory. */
 export type CreateMemory = Static<typeof CreateMemory>;
 
+const OfFile = Optional(
+  OneOf(OCR_MODES, "whether text in pictures and scanned pages is read; default: the project's setting `ocr`"),
+);
+
 /** Body of createMemoryFromUrl; `null` counts as absent. */
 export const CreateMemoryFromUrl = Body({
   url: Text({
@@ -55,6 +60,7 @@ export const CreateMemoryFromUrl = Body({
     maxLength: LIMITS.webhookUrlCharacters,
     description: "http or https URL of a page or file; the formats are those of uploads",
   }),
+  ocr: OfFile,
   ...givenAttributes,
 });
 
@@ -75,7 +81,7 @@ export const BatchCreate = Body({
 });
 
 /** Form fields of uploadMemory. `tags` and `metadata` are JSON, sent as text. */
-export const UploadFields = Body(formAttributes);
+export const UploadFields = Body({ ...formAttributes, ocr: OfFile });
 
 const selected = {
   status: Status,
@@ -275,6 +281,13 @@ const ResultChunk = Type.Object(
     ),
     to_seconds: Type.Optional(Type.Number({ description: "where it ends" })),
     symbol: Type.Optional(Text({ description: "function, class or other definition of source code" })),
+    ocr_confidence: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "how sure the text is; only where it was recognised in a picture",
+      }),
+    ),
     speaker: Type.Optional(Nullable(Text({ description: "speaker of a conversation's turn" }))),
     date: Type.Optional(Nullable(Text({ description: "date of a conversation's turn" }))),
     superseded_by: Type.Optional(

@@ -2,6 +2,7 @@
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
+import { OCR_MODES } from "../../domain/memory.ts";
 import { PLAN_NAMES, SUPERSEDING } from "../../domain/project.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
@@ -120,6 +121,12 @@ const settings = {
       "whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)",
     ),
   ),
+  ocr: Optional(
+    OneOf(
+      OCR_MODES,
+      "whether text in pictures and scanned pages of files is read, unless an upload says otherwise: `auto` (default), `off`",
+    ),
+  ),
   time_zone: Optional(
     TimeZone("IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC"),
   ),
@@ -149,6 +156,7 @@ const projectFields = {
   }),
   default_mode: OneOf(MODE_NAMES),
   superseding: OneOf(SUPERSEDING),
+  ocr: OneOf(OCR_MODES),
   time_zone: Nullable(Text()),
   created_at: Time,
 };

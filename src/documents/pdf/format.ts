@@ -21,7 +21,11 @@ export const PDF: FileFormat = {
     if (at === 0 || (at > 0 && (isNamed || sample.head.includes(0)))) return "content";
     return isNamed && sample.isUnknownBinary ? "name" : null;
   },
-  async read({ bytes }, onPages) {
-    return (await import("./read-pdf.ts")).readPdf(bytes, { onProgress: onPages });
+  async read({ bytes, pictures }, onPages) {
+    return (await import("./read-pdf.ts")).readPdf(bytes, { onProgress: onPages, ...(pictures && { pictures }) });
+  },
+  async openPictures(bytes) {
+    (await import("./image-decoders.ts")).useImageDecoders();
+    return (await import("./pdfjs-pictures.ts")).openPdfPictures(bytes);
   },
 };

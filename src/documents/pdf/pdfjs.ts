@@ -110,6 +110,20 @@ const CHARACTER_WIDTH = 0.45;
  * @throws PdfNotOpened
  */
 export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
+  // images are not decoded
+  const { document, close } = await withPdf(bytes, { maxImageSize: 1 });
+  return new PdfjsDocument(document, close);
+}
+
+/**
+ * The document of pdf.js, and what closes it. Transfers the bytes.
+ * @param maxImageSize number of pixels of the largest image that is decoded
+ * @throws PdfNotOpened
+ */
+export async function withPdf(
+  bytes: Uint8Array,
+  { maxImageSize }: { readonly maxImageSize: number },
+): Promise<{ readonly document: PDFDocumentProxy; close(): Promise<void> }> {
   const { getDocument } = await import("unpdf/pdfjs");
   const stopIgnoring = ignoreUnhandledRejections();
   const task = getDocument({
@@ -127,17 +141,16 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
     useWasm: false,
-    // images are not decoded
-    maxImageSize: 1,
+    maxImageSize,
   });
-  try {
-    return new PdfjsDocument(await task.promise, async () => {
-      await task.destroy();
-      await stopIgnoring();
-    });
-  } catch (cause) {
+  const close = async () => {
     await task.destroy();
     await stopIgnoring();
+  };
+  try {
+    return { document: await task.promise, close };
+  } catch (cause) {
+    await close();
     throw new PdfNotOpened(isAboutEncryption(cause) ? "encrypted" : "damaged", { cause });
   }
 }
@@ -393,7 +406,10 @@ function layersOf(
 }
 
 /** The product of two affine transforms, as PDF writes them (ISO 32000-1, 8.3.3): `right` is applied first. */
-function product(left: readonly number[], right: readonly number[]): [number, number, number, number, number, number] {
+export function product(
+  left: readonly number[],
+  right: readonly number[],
+): [number, number, number, number, number, number] {
   const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = left;
   const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = right;
   return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];

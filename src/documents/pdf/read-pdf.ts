@@ -4,15 +4,17 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
-import { ReadFailure } from "../../ports/document-reader.ts";
+import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { ENCRYPTED, type ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
+import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
 import { headingLevels } from "./headings.ts";
 import { hasDecompressionBomb, STREAM_BYTES_MAX } from "./inflation.ts";
 import { writeMarkdown } from "./markdown.ts";
 import { type OpenPdf, openPdf, type PageText, PdfNotOpened } from "./pdfjs.ts";
+import { asPdf, withRecognised } from "./recognised-pages.ts";
 import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
 import { rowsOf, segmentsOf } from "./segments.ts";
 
@@ -24,6 +26,8 @@ export interface PdfOptions {
   readonly clock?: Clock;
   /** Time limit in milliseconds; 30 s by default. */
   readonly timeMsMax?: number;
+  /** Texts of pages that are pictures; by default, they are left out. */
+  readonly pictures?: PictureTexts;
 }
 
 /**
@@ -43,6 +47,8 @@ const TIME_MS_MAX = 30_000;
 const IDLE_TIMES = 3;
 /** Number of UTF-16 code units that are kept of a title. */
 const TITLE_UNITS_MAX = 500;
+/** A page with fewer letters and digits may be a picture with a stamp or a page number. */
+const LETTERS_MIN = 16;
 
 /**
  * Reads a PDF whose user password is empty. Never throws. Keeps a copy of the bytes, one page, and the text of all
@@ -67,7 +73,10 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
   try {
     const pdf = await Promise.race([opening, timeout]);
     if (pdf instanceof ReadFailure) return pdf;
-    return await Promise.race([readPages(pdf, budget, hasImages, options.onProgress), timeout]);
+    return await Promise.race([
+      readPages(pdf, budget, hasImages ? (options.pictures ?? NO_PICTURES) : null, options.onProgress),
+      timeout,
+    ]);
   } catch (cause) {
     if (cause instanceof LimitExceeded) return cause.failure;
     if (cause instanceof PdfNotOpened && cause.reason === "encrypted") {
@@ -95,10 +104,30 @@ async function closed(opening: Promise<OpenPdf>, timeout: Promise<unknown>): Pro
   await Promise.race([closing, timeout]);
 }
 
+/** Lays out the recognised text of pictures, such as the pages of a TIFF. */
+export async function readPictures(
+  ids: readonly string[],
+  pictures: PictureTexts,
+): Promise<ReadDocument | ReadFailure> {
+  const pages = ids.map((id) => pictures.text(id));
+  const known = pages.slice(0, pages.findLastIndex((page) => page !== null) + 1);
+  const { missing } = pictures;
+  if (missing.length > 0) return new UnreadPictures(missing);
+  const budget = new Budget(processorClock, TIME_MS_MAX);
+  try {
+    const text = await readPages(asPdf(known), budget, null, undefined);
+    return text instanceof ReadFailure ? text : withPictures(text, pictures);
+  } catch (cause) {
+    if (cause instanceof LimitExceeded) return cause.failure;
+    throw cause;
+  }
+}
+
+/** @param pictures null if the file has none */
 async function readPages(
   pdf: OpenPdf,
   budget: Budget,
-  hasImages: boolean,
+  pictures: PictureTexts | null,
   onProgress: PdfOptions["onProgress"],
 ): Promise<ReadDocument | ReadFailure> {
   if (pdf.pageCount > PDF_PAGES_MAX) {
@@ -109,21 +138,34 @@ async function readPages(
   const losses: PageLoss[] = [];
   for (let number = 1; number <= pdf.pageCount; number++) {
     budget.beginPage(number, pdf.pageCount);
-    const { page, loss } = await readPage(pdf, number, budget);
+    const { page, loss } = await readPage(pdf, number, budget, pictures);
     if (page.layers.length > 0) pages.push(page);
     if (loss !== null) losses.push({ page: number, why: loss });
     onProgress?.(number, pdf.pageCount);
   }
 
+  const missing = pictures?.missing ?? [];
+  if (missing.length > 0) return new UnreadPictures(missing);
   const blocks = layOut(pages, budget);
   const levelOf = headingLevels(
     blocks.filter((block) => block.kind === "text"),
     await optional(() => pdf.bookmarks(), []),
   );
-  if (!blocks.some(isVisible)) return refused(withoutText(losses, hasImages));
+  if (!blocks.some(isVisible)) return refused(withoutText(losses, pictures));
   const { pieces, marks } = writeMarkdown(withGapNotes(blocks, losses), levelOf);
   const titles = await optional(() => pdf.titles(), []);
-  return { pieces, title: titles.map(usableTitle).find((title) => title !== null) ?? null, marks };
+  const text = { pieces, title: titles.map(usableTitle).find((title) => title !== null) ?? null, marks };
+  return pictures === null ? text : withPictures(text, pictures);
+}
+
+/** The text with what its marks and warnings say of pictures. */
+function withPictures(text: ReadDocument, pictures: PictureTexts): ReadDocument {
+  const warnings = pictures.pageWarnings();
+  const marks = text.marks.map((mark) => {
+    const confidence = pictures.confidence(String(mark.page));
+    return confidence === null ? mark : { ...mark, ocrConfidence: confidence };
+  });
+  return { ...text, marks, ...(warnings.length > 0 && { warnings }) };
 }
 
 /** A page most of whose text could not be read. */
@@ -144,10 +186,15 @@ async function readPage(
   pdf: OpenPdf,
   number: number,
   budget: Budget,
+  pictures: PictureTexts | null,
 ): Promise<{ page: PageRows; loss: PageLoss["why"] | null }> {
   let text: PageText;
   try {
     text = await pdf.read(number, (runs) => budget.countRuns(runs));
+    if (pictures !== null && lettersOf(text) < LETTERS_MIN) {
+      const picture = pictures.text(String(number));
+      if (picture !== null && picture.lines.length > 0) text = withRecognised(text, picture);
+    }
   } catch (cause) {
     if (cause instanceof LimitExceeded) throw cause;
     // the other pages are still read, and a note in the text names this page
@@ -198,15 +245,21 @@ function withGapNotes(blocks: readonly Block[], losses: readonly PageLoss[]): re
   return [...notes, ...blocks].sort((a, b) => a.page - b.page);
 }
 
-function withoutText([first]: readonly PageLoss[], hasImages: boolean): string {
+/** Number of letters and digits of a page, as far as it matters. */
+function lettersOf({ layers }: PageText): number {
+  let letters = 0;
+  for (const { text } of layers.flatMap(({ runs }) => runs)) {
+    letters += text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+    if (letters >= LETTERS_MIN) break;
+  }
+  return letters;
+}
+
+function withoutText([first]: readonly PageLoss[], pictures: PictureTexts | null): string {
   if (first?.why === "damaged")
     return `The file is damaged: page ${first.page} cannot be read, and no other holds text.`;
-  if (first?.why === "undecodable") {
-    return "The file's fonts do not say which letters they show, and Mneme has no text recognition (OCR).";
-  }
-  return hasImages
-    ? "The file holds no text; it seems to be a scan, and Mneme has no text recognition (OCR)."
-    : "The file holds no text.";
+  if (first?.why === "undecodable") return "The file's fonts do not say which letters they show.";
+  return pictures?.failure("The file holds no text; it seems to be a scan") ?? "The file holds no text.";
 }
 
 /**

@@ -12,8 +12,8 @@ import { type MemoryRow, storedSource, toSource } from "./memory.ts";
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** The column `source` of a memory whose file has not been read yet. */
-export function unreadSource({ file, bytes, source }: ReceivedFile): string {
-  return JSON.stringify({ bytes, ...source, file });
+export function unreadSource({ file, bytes, source, ocr }: ReceivedFile): string {
+  return JSON.stringify({ bytes, ...source, ...(ocr !== undefined && { ocr }), file });
 }
 
 /** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
@@ -33,9 +33,9 @@ export function uploadedFileOf(
 ): UploadedFile | null {
   const source = storedSource(row);
   if (source?.file === undefined) return null;
-  const { file, bytes, filename, media_type } = source;
+  const { file, bytes, filename, media_type, ocr } = source;
   const sha256 = Buffer.from(row.content_sha256).toString("hex");
-  return { name: file, bytes, filename, mediaType: media_type, contentSha256: sha256 };
+  return { name: file, bytes, filename, mediaType: media_type, contentSha256: sha256, ...(ocr && { ocr }) };
 }
 
 /** Size and hash of a file. */

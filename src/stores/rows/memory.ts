@@ -3,7 +3,7 @@
 
 import { invariant } from "../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../domain/ids.ts";
-import type { Extraction, FailureCode, Memory, MemorySource, MemoryState } from "../../domain/memory.ts";
+import type { Extraction, FailureCode, Memory, MemorySource, MemoryState, OcrMode } from "../../domain/memory.ts";
 import type { ExtractedField } from "../../domain/memory-attributes.ts";
 import { fold } from "../../kit/fold.ts";
 import { type AttributeColumns, attributesIn } from "./memory-columns.ts";
@@ -34,6 +34,8 @@ export interface MemoryRow extends AttributeColumns {
  */
 export interface StoredSource extends MemorySource {
   readonly file?: string;
+  /** What the uploader says of pictures. */
+  readonly ocr?: OcrMode;
 }
 
 /**

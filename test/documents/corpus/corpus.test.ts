@@ -46,8 +46,7 @@ const FAILS: Readonly<Record<string, RegExp>> = {
   "malformed/poi__truncated62886.docx": CUT_OFF,
   "malformed/tika__testPDF_malformedXFA.pdf": NO_TEXT,
   "malformed/tika__testWORD_truncated.docx": CUT_OFF,
-  "normal/docling__ocr_test.pdf":
-    /^The file holds no text; it seems to be a scan, and Mneme has no text recognition \(OCR\)\.$/,
+  "normal/docling__ocr_test.pdf": /^The file holds no text; it seems to be a scan, and text recognition is off\.$/,
 };
 
 /** Files in formats that Mneme does not read. They are refused at once. */

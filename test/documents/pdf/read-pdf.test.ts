@@ -437,7 +437,7 @@ describe("an unreadable file", () => {
 
   test("has only pictures, or nothing at all", async () => {
     expect(await failureOf(buildPdf({ pages: [[]], hasPicture: true }))).toBe(
-      "The file holds no text; it seems to be a scan, and Mneme has no text recognition (OCR).",
+      "The file holds no text; it seems to be a scan, and text recognition is off.",
     );
     expect(await failureOf(buildPdf({ pages: [[], []] }))).toBe("The file holds no text.");
   });
@@ -445,7 +445,7 @@ describe("an unreadable file", () => {
   test("has fonts without a mapping to characters; if other pages are readable, a note in the text says so", async () => {
     const undecodable: readonly Drawn[] = [{ text: "a text of some length", x: 60, y: 100, font: "symbols" }];
     expect(await failureOf(buildPdf({ pages: [undecodable] }))).toBe(
-      "The file's fonts do not say which letters they show, and Mneme has no text recognition (OCR).",
+      "The file's fonts do not say which letters they show.",
     );
     const text = await textOf(page, undecodable, undecodable, page);
     expect(text).toBe(

@@ -134,8 +134,7 @@ const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
 
 const ENCRYPTED = "The file is encrypted. Upload it without a password.";
 const REFUSED: Readonly<Record<string, string>> = {
-  "normal/docling__ocr_test.pdf":
-    "The file holds no text; it seems to be a scan, and Mneme has no text recognition (OCR).",
+  "normal/docling__ocr_test.pdf": "The file holds no text; it seems to be a scan, and text recognition is off.",
   "malformed/tika__testPDF_malformedXFA.pdf": "The file holds no text.",
   "encrypted/docling__2206.01062_pg3.pdf": ENCRYPTED,
   "encrypted/pypdf__r4-aes-user-password.pdf": ENCRYPTED,

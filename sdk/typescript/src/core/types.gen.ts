@@ -975,6 +975,7 @@ export type Project = {
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
     superseding: 'off' | 'suggest' | 'on';
+    ocr: 'auto' | 'off';
     time_zone: string | null;
     /**
      * ISO 8601, UTC
@@ -1051,6 +1052,7 @@ export type ProjectWithKey = {
     min_evidence: number;
     default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
     superseding: 'off' | 'suggest' | 'on';
+    ocr: 'auto' | 'off';
     time_zone: string | null;
     /**
      * ISO 8601, UTC
@@ -1181,6 +1183,10 @@ export type ResultChunk = {
      * function, class or other definition of source code
      */
     symbol?: string;
+    /**
+     * how sure the text is; only where it was recognised in a picture
+     */
+    ocr_confidence?: number;
     /**
      * speaker of a conversation's turn
      */
@@ -2807,6 +2813,10 @@ export type UploadMemoryData = {
         externalId?: string;
         expires_at?: string;
         occurred_at?: string;
+        /**
+         * whether text in pictures and scanned pages is read; default: the project's setting `ocr`
+         */
+        ocr?: 'auto' | 'off' | null;
     };
     headers?: {
         /**
@@ -2889,6 +2899,10 @@ export type CreateMemoryFromUrlData = {
          * http or https URL of a page or file; the formats are those of uploads
          */
         url: string;
+        /**
+         * whether text in pictures and scanned pages is read; default: the project's setting `ocr`
+         */
+        ocr?: 'auto' | 'off' | null;
         /**
          * default: extracted from the text
          */
@@ -5684,6 +5698,10 @@ export type UpdateOwnProjectData = {
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
         /**
+         * whether text in pictures and scanned pages of files is read, unless an upload says otherwise: `auto` (default), `off`
+         */
+        ocr?: 'auto' | 'off' | null;
+        /**
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */
         time_zone?: string | null;
@@ -5851,6 +5869,10 @@ export type CreateProjectData = {
          * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
+        /**
+         * whether text in pictures and scanned pages of files is read, unless an upload says otherwise: `auto` (default), `off`
+         */
+        ocr?: 'auto' | 'off' | null;
         /**
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */
@@ -6086,6 +6108,10 @@ export type UpdateProjectData = {
          * whether relations of memories are found: `off`: none, and those that were found have no effect; `suggest`: as suggestions; `on` (default)
          */
         superseding?: 'off' | 'suggest' | 'on' | null;
+        /**
+         * whether text in pictures and scanned pages of files is read, unless an upload says otherwise: `auto` (default), `off`
+         */
+        ocr?: 'auto' | 'off' | null;
         /**
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */

@@ -124,12 +124,14 @@ from .project_embedder_change import ProjectEmbedderChange
 from .project_embedder_change_state import ProjectEmbedderChangeState
 from .project_list import ProjectList
 from .project_llm import ProjectLlm
+from .project_ocr import ProjectOcr
 from .project_plan import ProjectPlan
 from .project_smart_ingestion import ProjectSmartIngestion
 from .project_superseding import ProjectSuperseding
 from .project_with_key import ProjectWithKey
 from .project_with_key_default_mode import ProjectWithKeyDefaultMode
 from .project_with_key_llm import ProjectWithKeyLlm
+from .project_with_key_ocr import ProjectWithKeyOcr
 from .project_with_key_plan import ProjectWithKeyPlan
 from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
 from .project_with_key_superseding import ProjectWithKeySuperseding
@@ -305,12 +307,14 @@ __all__ = (
     "ProjectEmbedderChangeState",
     "ProjectList",
     "ProjectLlm",
+    "ProjectOcr",
     "ProjectPlan",
     "ProjectSmartIngestion",
     "ProjectSuperseding",
     "ProjectWithKey",
     "ProjectWithKeyDefaultMode",
     "ProjectWithKeyLlm",
+    "ProjectWithKeyOcr",
     "ProjectWithKeyPlan",
     "ProjectWithKeySmartIngestion",
     "ProjectWithKeySuperseding",

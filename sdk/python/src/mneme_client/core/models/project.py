@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 from ..models.project_default_mode import ProjectDefaultMode, check_project_default_mode
+from ..models.project_ocr import ProjectOcr, check_project_ocr
 from ..models.project_plan import ProjectPlan, check_project_plan
 from ..models.project_superseding import ProjectSuperseding, check_project_superseding
 
@@ -33,6 +34,7 @@ class Project:
             default_mode
         default_mode (ProjectDefaultMode):
         superseding (ProjectSuperseding):
+        ocr (ProjectOcr):
         time_zone (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
     """
@@ -46,6 +48,7 @@ class Project:
     min_evidence: float
     default_mode: ProjectDefaultMode
     superseding: ProjectSuperseding
+    ocr: ProjectOcr
     time_zone: None | str
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -69,6 +72,8 @@ class Project:
 
         superseding: str = self.superseding
 
+        ocr: str = self.ocr
+
         time_zone: None | str
         time_zone = self.time_zone
 
@@ -87,6 +92,7 @@ class Project:
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
                 "superseding": superseding,
+                "ocr": ocr,
                 "time_zone": time_zone,
                 "created_at": created_at,
             }
@@ -118,6 +124,8 @@ class Project:
 
         superseding = check_project_superseding(d.pop("superseding"))
 
+        ocr = check_project_ocr(d.pop("ocr"))
+
         def _parse_time_zone(data: object) -> None | str:
             if data is None:
                 return data
@@ -137,6 +145,7 @@ class Project:
             min_evidence=min_evidence,
             default_mode=default_mode,
             superseding=superseding,
+            ocr=ocr,
             time_zone=time_zone,
             created_at=created_at,
         )

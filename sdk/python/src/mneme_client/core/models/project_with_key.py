@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 from ..models.project_with_key_default_mode import ProjectWithKeyDefaultMode, check_project_with_key_default_mode
+from ..models.project_with_key_ocr import ProjectWithKeyOcr, check_project_with_key_ocr
 from ..models.project_with_key_plan import ProjectWithKeyPlan, check_project_with_key_plan
 from ..models.project_with_key_superseding import ProjectWithKeySuperseding, check_project_with_key_superseding
 from ..types import UNSET, Unset
@@ -34,6 +35,7 @@ class ProjectWithKey:
             default_mode
         default_mode (ProjectWithKeyDefaultMode):
         superseding (ProjectWithKeySuperseding):
+        ocr (ProjectWithKeyOcr):
         time_zone (None | str):
         created_at (datetime.datetime): ISO 8601, UTC
         key (str | Unset): first key of the project, with the scope `*`; shown only once
@@ -48,6 +50,7 @@ class ProjectWithKey:
     min_evidence: float
     default_mode: ProjectWithKeyDefaultMode
     superseding: ProjectWithKeySuperseding
+    ocr: ProjectWithKeyOcr
     time_zone: None | str
     created_at: datetime.datetime
     key: str | Unset = UNSET
@@ -72,6 +75,8 @@ class ProjectWithKey:
 
         superseding: str = self.superseding
 
+        ocr: str = self.ocr
+
         time_zone: None | str
         time_zone = self.time_zone
 
@@ -92,6 +97,7 @@ class ProjectWithKey:
                 "min_evidence": min_evidence,
                 "default_mode": default_mode,
                 "superseding": superseding,
+                "ocr": ocr,
                 "time_zone": time_zone,
                 "created_at": created_at,
             }
@@ -125,6 +131,8 @@ class ProjectWithKey:
 
         superseding = check_project_with_key_superseding(d.pop("superseding"))
 
+        ocr = check_project_with_key_ocr(d.pop("ocr"))
+
         def _parse_time_zone(data: object) -> None | str:
             if data is None:
                 return data
@@ -146,6 +154,7 @@ class ProjectWithKey:
             min_evidence=min_evidence,
             default_mode=default_mode,
             superseding=superseding,
+            ocr=ocr,
             time_zone=time_zone,
             created_at=created_at,
             key=key,

@@ -28,6 +28,7 @@ class ResultChunk:
         from_seconds (float | Unset): where the passage begins in the recording that subtitles belong to
         to_seconds (float | Unset): where it ends
         symbol (str | Unset): function, class or other definition of source code
+        ocr_confidence (float | Unset): how sure the text is; only where it was recognised in a picture
         speaker (None | str | Unset): speaker of a conversation's turn
         date (None | str | Unset): date of a conversation's turn
         superseded_by (str | Unset): mem_… of the memory that supersedes the passage, if its memory has several
@@ -46,6 +47,7 @@ class ResultChunk:
     from_seconds: float | Unset = UNSET
     to_seconds: float | Unset = UNSET
     symbol: str | Unset = UNSET
+    ocr_confidence: float | Unset = UNSET
     speaker: None | str | Unset = UNSET
     date: None | str | Unset = UNSET
     superseded_by: str | Unset = UNSET
@@ -76,6 +78,8 @@ class ResultChunk:
         to_seconds = self.to_seconds
 
         symbol = self.symbol
+
+        ocr_confidence = self.ocr_confidence
 
         speaker: None | str | Unset
         if isinstance(self.speaker, Unset):
@@ -120,6 +124,8 @@ class ResultChunk:
             field_dict["to_seconds"] = to_seconds
         if symbol is not UNSET:
             field_dict["symbol"] = symbol
+        if ocr_confidence is not UNSET:
+            field_dict["ocr_confidence"] = ocr_confidence
         if speaker is not UNSET:
             field_dict["speaker"] = speaker
         if date is not UNSET:
@@ -155,6 +161,8 @@ class ResultChunk:
         to_seconds = d.pop("to_seconds", UNSET)
 
         symbol = d.pop("symbol", UNSET)
+
+        ocr_confidence = d.pop("ocr_confidence", UNSET)
 
         def _parse_speaker(data: object) -> None | str | Unset:
             if data is None:
@@ -195,6 +203,7 @@ class ResultChunk:
             from_seconds=from_seconds,
             to_seconds=to_seconds,
             symbol=symbol,
+            ocr_confidence=ocr_confidence,
             speaker=speaker,
             date=date,
             superseded_by=superseded_by,

@@ -1,0 +1,56 @@
+// The child process that recognises the text of a file's pictures, and then exits. So a hostile picture can damage only
+// this process. picture-recogniser.ts starts and limits it.
+
+import { writeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dieWithParent } from "../../children/parent-death.ts";
+import { formatOfMediaType } from "../../documents/formats.ts";
+import { encodePicture, type FilePictures } from "../../documents/recognition.ts";
+import { readPicture } from "../../ocr/read-picture.ts";
+import { type RecognisedPicture, recognised, unread } from "../../ocr/recognised.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
+import { openPictureModels } from "../inference/onnxruntime-pictures.ts";
+import type { OcrRequest } from "./ocr-protocol.ts";
+
+/** Reads the request on standard input, and writes the texts of the pictures to standard output. */
+export async function runOcrChild(): Promise<void> {
+  dieWithParent();
+  const request = JSON.parse(await Bun.stdin.text()) as OcrRequest;
+  const models = await openPictureModels(request);
+  let pictures: FilePictures;
+  try {
+    pictures = await openPictures(request);
+  } catch (error) {
+    const problem = problemOf(error);
+    for (const id of request.ids) write(unread(id, problem));
+    return;
+  }
+  for (const id of request.ids) {
+    let text: RecognisedPicture;
+    try {
+      text = recognised(id, await readPicture(await pictures.read(id), models));
+    } catch (error) {
+      text = unread(id, problemOf(error));
+    }
+    write(text);
+  }
+  await pictures.close?.();
+}
+
+async function openPictures({ path, mediaType }: OcrRequest): Promise<FilePictures> {
+  const bytes = await readFile(path);
+  const format = formatOfMediaType(mediaType);
+  if (format.openPictures === undefined) throw new Error(`files of the type ${mediaType} have no pictures`);
+  return format.openPictures(new Uint8Array(bytes));
+}
+
+/** Writes at once, so that the picture counts as read even if the next one kills this process. */
+function write(picture: RecognisedPicture): void {
+  const bytes = Buffer.from(encodePicture(picture));
+  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof ReadFailure)) return "cannot be decoded";
+  return error.message.replace(/\.$/, "");
+}

@@ -1,0 +1,13 @@
+// The protocol between the server and the child process that recognises the text of a file's pictures. The request is
+// one line of JSON on standard input. On standard output, there is one line of JSON per picture, in the order of the
+// request (documents/recognition.ts). Other lines come from libraries and are ignored.
+
+/** What the child reads. */
+export interface OcrRequest {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly ids: readonly string[];
+  /** Paths of the models. */
+  readonly detection: string;
+  readonly recognition: string;
+}

@@ -1,0 +1,147 @@
+// Texts of pictures in a file, for the readers of formats: which pictures are read, what their texts are, and what is
+// said of those that were not read. A PictureRecogniser (adapters/ocr) reads the pictures in another process.
+
+import { readFileSync } from "node:fs";
+import type { Picture } from "../ocr/picture.ts";
+import type { RecognisedPicture } from "../ocr/recognised.ts";
+import type { Recognition } from "../ports/document-reader.ts";
+
+/** The pictures of an open file. */
+export interface FilePictures {
+  /** Decodes a picture. @throws ReadFailure if it is damaged, too large or not there */
+  read(id: string): Promise<Picture>;
+  close?(): Promise<void>;
+}
+
+/** Maximum number of pictures of a file whose text is recognised. */
+export const PICTURES_MAX = 500;
+/** What a person does to have pictures read. */
+const INSTALL = "text recognition is not installed (mneme models pull ocr)";
+
+/** The texts of the pictures in a file. */
+export class PictureTexts {
+  /** Ids of pictures whose text is not known, in order. */
+  readonly #asked: string[] = [];
+
+  constructor(
+    private readonly kind: Recognition["kind"],
+    private readonly known: ReadonlyMap<string, RecognisedPicture>,
+  ) {}
+
+  /** Whether reading ends with the ids of the pictures. */
+  get isWanted(): boolean {
+    return this.kind === "wanted";
+  }
+
+  /** Whether pictures are left out because the caller wants that. */
+  get isOff(): boolean {
+    return this.kind === "off";
+  }
+
+  /** The text of a picture; null if it is not known. */
+  text(id: string): RecognisedPicture | null {
+    const found = this.known.get(id) ?? null;
+    if (found === null) this.#asked.push(id);
+    return found;
+  }
+
+  /** Confidence of the text of a picture; null if it is not known. */
+  confidence(id: string): number | null {
+    return this.known.get(id)?.confidence ?? null;
+  }
+
+  /** Why a file that has only pictures has no text. @param subject beginning of the sentence */
+  failure(subject: string): string {
+    if (this.kind !== "done") return `${subject}, and ${this.whyNot}.`;
+    const problems = this.pageWarnings();
+    const [first] = problems;
+    if (first === undefined) return `${subject}, in which no text was found.`;
+    return `${subject}. ${first}${problems.length > 1 ? ` So are ${problems.length - 1} others.` : ""}`;
+  }
+
+  /** Ids of the pictures whose texts have to be recognised, at most `PICTURES_MAX`; empty if none. */
+  get missing(): readonly string[] {
+    return this.isWanted ? this.#asked.slice(0, PICTURES_MAX) : [];
+  }
+
+  /** Why pictures are not read: the end of a sentence. */
+  get whyNot(): string {
+    if (this.kind === "missing") return INSTALL;
+    return this.isOff ? "text recognition is off" : `at most ${PICTURES_MAX} pages of a file are recognised`;
+  }
+
+  /** Sentences about pages that were not read, or not well. */
+  pageWarnings(): readonly string[] {
+    const unread = this.isOff ? [] : this.#asked;
+    const left = spans(unread.map(Number)).map(
+      (span) => `${span} ${isOne(span) ? "holds" : "hold"} no text but pictures, which were not read: ${this.whyNot}.`,
+    );
+    const byProblem = new Map<string, number[]>();
+    for (const { id, problem } of this.known.values()) {
+      if (problem !== null) byProblem.set(problem, [...(byProblem.get(problem) ?? []), Number(id)]);
+    }
+    const problems = [...byProblem].flatMap(([problem, pages]) => spans(pages).map((span) => `${span}: ${problem}.`));
+    return [...left, ...problems];
+  }
+}
+
+/** Texts of pictures that are left out. */
+export const NO_PICTURES: PictureTexts = new PictureTexts("off", new Map());
+
+/** The texts that a request gives. @throws Error of the operating system if their file cannot be read */
+export async function pictureTextsOf(recognition: Recognition): Promise<PictureTexts> {
+  if (recognition.kind !== "done") return new PictureTexts(recognition.kind, new Map());
+  return new PictureTexts("done", recognisedAt(recognition.path));
+}
+
+/**
+ * The pictures that were recognised so far, by id: one line of JSON each. A line is cut off if the server was killed
+ * while it wrote it; the next one begins with a line break. Empty if there is no such file.
+ */
+export function recognisedAt(path: string): ReadonlyMap<string, RecognisedPicture> {
+  const pictures = new Map<string, RecognisedPicture>();
+  for (const line of linesAt(path)) {
+    const picture = decodePicture(line);
+    if (picture !== null) pictures.set(picture.id, picture);
+  }
+  return pictures;
+}
+
+/** A line with the text of a picture. It begins with a line break, because the line before may be cut off. */
+export function encodePicture(picture: RecognisedPicture): string {
+  return `\n${JSON.stringify(picture)}\n`;
+}
+
+/** The picture of a line; null if the line is something else, or cut off. */
+export function decodePicture(line: string): RecognisedPicture | null {
+  if (!line.startsWith('{"id":') || !line.endsWith("}")) return null;
+  try {
+    return JSON.parse(line) as RecognisedPicture;
+  } catch {
+    return null; // a part of a line that ends with a brace
+  }
+}
+
+function linesAt(path: string): readonly string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n").slice(0, -1);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function isOne(span: string): boolean {
+  return span.startsWith("Page ");
+}
+
+/** Ranges of pages in words: "Page 3", "Pages 5 to 9". */
+function spans(pages: readonly number[]): readonly string[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const page of pages.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last.to >= page - 1) last.to = page;
+    else ranges.push({ from: page, to: page });
+  }
+  return ranges.map(({ from, to }) => (from === to ? `Page ${from}` : `Pages ${from} to ${to}`));
+}

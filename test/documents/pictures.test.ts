@@ -1,0 +1,234 @@
+// Tests files that are pictures: which are accepted, which pages are listed, and what hostile ones cost.
+
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { mediaTypeOf } from "../../src/documents/detect.ts";
+import { formatOfMediaType } from "../../src/documents/formats.ts";
+import { readPdf } from "../../src/documents/pdf/read-pdf.ts";
+import { decodePicture, greyOfRgba } from "../../src/documents/pictures/decode.ts";
+import { openTiff } from "../../src/documents/pictures/tiff.ts";
+import { PictureTexts } from "../../src/documents/recognition.ts";
+import type { RecognisedPicture } from "../../src/ocr/recognised.ts";
+import { ReadFailure, UnreadPictures } from "../../src/ports/document-reader.ts";
+
+const FIXTURES = join(import.meta.dir, "../ocr/fixtures");
+const bytesOf = async (name: string) => Bun.file(join(FIXTURES, name)).bytes();
+
+/** A PNG that says that it has this size, and has one row of zeros. */
+function pngOfSize(width: number, height: number): Uint8Array {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 0, 0, 0, 0], 8);
+  const chunk = (kind: string, data: Uint8Array) => {
+    const body = Buffer.concat([Buffer.from(kind), data]);
+    const framed = Buffer.alloc(body.length + 8);
+    framed.writeUInt32BE(data.length, 0);
+    framed.set(body, 4);
+    framed.writeUInt32BE(crc32(body), body.length + 4);
+    return framed;
+  };
+  const data = Bun.deflateSync(new Uint8Array(100));
+  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", header), chunk("IDAT", data)]);
+}
+
+/** A TIFF with pages of 8 by 1 pixels. `next` gives the offset of the next page, by default the one behind. */
+function tiffOf(
+  pages: number,
+  { width = 8, next }: { width?: number; next?: (page: number) => number } = {},
+): Uint8Array {
+  const entries: readonly (readonly [tag: number, value: number])[] = [
+    [256, width],
+    [257, 1],
+    [258, 1],
+    [259, 1],
+    [262, 1],
+    [273, 8],
+    [277, 1],
+    [278, 1],
+    [279, 1],
+  ];
+  const pageBytes = 2 + entries.length * 12 + 4;
+  const tiff = Buffer.alloc(10 + pages * pageBytes);
+  tiff.write("II*\0", "latin1");
+  tiff.writeUInt32LE(10, 4);
+  tiff[8] = 0b10110000;
+  for (let page = 0; page < pages; page++) {
+    const at = 10 + page * pageBytes;
+    tiff.writeUInt16LE(entries.length, at);
+    for (const [index, [tag, value]] of entries.entries()) {
+      const entry = at + 2 + index * 12;
+      tiff.writeUInt16LE(tag, entry);
+      tiff.writeUInt16LE(4, entry + 2);
+      tiff.writeUInt32LE(1, entry + 4);
+      tiff.writeUInt32LE(value, entry + 8);
+    }
+    const last = page === pages - 1 ? 0 : at + pageBytes;
+    tiff.writeUInt32LE(next?.(page) ?? last, at + pageBytes - 4);
+  }
+  return tiff;
+}
+
+async function refusal(work: Promise<unknown> | (() => unknown)): Promise<string> {
+  try {
+    await (typeof work === "function" ? work() : work);
+  } catch (error) {
+    if (error instanceof ReadFailure) return error.message;
+    throw error;
+  }
+  throw new Error("it was read");
+}
+
+test("pictures are recognised by their content, whatever they are called; other pictures are not accepted", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-pictures-"));
+  try {
+    const typeOf = (bytes: Uint8Array, name: string) => {
+      writeFileSync(join(folder, "file"), bytes);
+      return mediaTypeOf(join(folder, "file"), name);
+    };
+    const png = await bytesOf("note.png");
+    const [jpeg, webp] = [await new Bun.Image(png).jpeg().bytes(), await new Bun.Image(png).webp().bytes()];
+    expect(await typeOf(png, "scan")).toBe("image/png");
+    expect(await typeOf(jpeg, "scan.png")).toBe("image/jpeg");
+    expect(await typeOf(webp, "a.webp")).toBe("image/webp");
+    expect(await typeOf(await bytesOf("note.tif"), "a.tiff")).toBe("image/tiff");
+    const noise = Uint8Array.from({ length: 256 }, (_, at) => at);
+    expect(await typeOf(Buffer.concat([Buffer.from("GIF89a"), noise]), "a.gif")).toBeNull();
+    expect(await typeOf(Buffer.concat([Buffer.from("RIFF\x10\0\0\0WAVEfmt "), noise]), "a.webp")).toBeNull();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+describe("decoding", () => {
+  test("PNG, JPEG, WebP and TIFF with fax compression show the same picture", async () => {
+    const png = await bytesOf("note.png");
+    const black = ({ grey }: { grey: Uint8Array }) => grey.filter((value) => value < 128).length / grey.length;
+    const expected = black(await decodePicture(png));
+    expect(expected).toBeWithin(0.02, 0.2);
+    for (const other of [
+      await decodePicture(await new Bun.Image(png).jpeg().bytes()),
+      await decodePicture(await new Bun.Image(png).webp().bytes()),
+      await openTiff(await bytesOf("note.tif")).read(0),
+    ]) {
+      expect([other.width, other.height]).toEqual([900, 300]);
+      expect(black(other)).toBeCloseTo(expected, 2);
+    }
+  });
+
+  test("the page of a PDF with fax compression shows its picture where the page draws it", async () => {
+    const open = formatOfMediaType("application/pdf").openPictures;
+    const pictures = await open?.(await bytesOf("note.pdf"));
+    const page = await pictures?.read("1");
+    await pictures?.close?.();
+    if (page === undefined) throw new Error("there is no picture");
+    expect(page.width / page.height).toBeCloseTo(595 / 842, 2);
+    const rows = Array.from({ length: page.height }, (_, y) =>
+      page.grey.subarray(y * page.width, (y + 1) * page.width),
+    );
+    const inked = rows.flatMap((row, y) => (row.some((value) => value < 128) ? [y / page.height] : []));
+    expect(inked[0]).toBeWithin(0.08, 0.16);
+    expect(inked.at(-1)).toBeWithin(0.2, 0.3);
+  });
+
+  test("transparent parts are light behind dark writing, and dark behind light writing", () => {
+    const rgba = (value: number) => Uint8Array.of(value, value, value, 255, 0, 0, 0, 0);
+    expect([...greyOfRgba(rgba(20), 2, 1).grey]).toEqual([20, 255]);
+    expect([...greyOfRgba(rgba(240), 2, 1).grey]).toEqual([240, 0]);
+  });
+
+  test.each([
+    [
+      "more pixels than are read",
+      60_000,
+      60_000,
+      "The picture has 60,000 × 60,000 pixels; at most 64 million are read.",
+    ],
+    ["one very wide row", 100_000_000, 1, "at most 64 million are read."],
+  ])("%s: refused before anything is decoded", async (_, width, height, message) => {
+    expect(await refusal(decodePicture(pngOfSize(width, height)))).toContain(message);
+  });
+
+  test("cut-off and damaged pictures are refused", async () => {
+    const png = await bytesOf("note.png");
+    const tiff = await bytesOf("note.tif");
+    for (const end of [9, 40, png.length / 2]) {
+      expect(await refusal(decodePicture(png.subarray(0, end)))).toContain("damaged");
+    }
+    for (const end of [4, 9, tiff.length - 20]) {
+      expect(await refusal(() => openTiff(tiff.subarray(0, end)).read(0))).toContain("damaged");
+    }
+    expect(await refusal(() => openTiff(tiffOf(2, { next: () => 10 })))).toContain("circle");
+    expect(await refusal(openTiff(tiffOf(1, { width: 100_000_000 })).read(0))).toContain("at most 64 million");
+  });
+
+  test("a page of a TIFF of many is decoded alone", async () => {
+    const tiff = openTiff(tiffOf(10_000));
+    expect(tiff.count).toBe(10_000);
+    expect([...(await tiff.read(9_999)).grey]).toEqual([255, 0, 255, 255, 0, 0, 0, 0]);
+  });
+});
+
+describe("texts of pictures", () => {
+  const wanted = () => new PictureTexts("wanted", new Map());
+  const textOf = (id: string, text: string, more: Partial<RecognisedPicture> = {}): [string, RecognisedPicture] => [
+    id,
+    {
+      ...{ id, width: 1_000, height: 1_400, confidence: 0.9, problem: null },
+      // not at the same place on each page, where a page header would be
+      lines: [{ text, left: 100, right: 700, top: 100 + (Number(id) % 29) * 40, bottom: 150 + (Number(id) % 29) * 40 }],
+      ...more,
+    },
+  ];
+  const read = async (bytes: Uint8Array, mediaType: string, pictures: PictureTexts) =>
+    formatOfMediaType(mediaType).read({ bytes, filename: "f", pictures }, () => undefined);
+
+  test("of an animated TIFF, 500 pages are read, and the text says how many are not", async () => {
+    const listed = await read(tiffOf(10_000), "image/tiff", wanted());
+    if (!(listed instanceof UnreadPictures)) throw new Error("no pages were listed");
+    expect([listed.ids.length, listed.ids[0], listed.ids.at(-1)]).toEqual([500, "1", "500"]);
+    const wordOf = (id: string) => id.replace(/\d/g, (digit) => "abcdefghij"[Number(digit)] ?? "");
+    const known = new Map(listed.ids.map((id) => textOf(id, `The frame ${wordOf(id)} is here.`)));
+    const text = await read(tiffOf(10_000), "image/tiff", new PictureTexts("done", known));
+    if (text instanceof ReadFailure) throw text;
+    expect(text.warnings).toEqual([
+      "Pages 501 to 10000 hold no text but pictures, which were not read: at most 500 pages of a file are recognised.",
+    ]);
+  });
+
+  test("a scanned page of a PDF gets its text with page and confidence; problems are warnings", async () => {
+    const bytes = await bytesOf("note.pdf");
+    const listed = await read(bytes, "application/pdf", wanted());
+    expect(listed instanceof UnreadPictures && listed.ids).toEqual(["1"]);
+    const known = new Map([textOf("1", "The key is here.", { confidence: 0.7, problem: "is hard to read" })]);
+    const text = await read(bytes, "application/pdf", new PictureTexts("done", known));
+    if (text instanceof ReadFailure) throw text;
+    expect(text.pieces.join("")).toBe("The key is here.");
+    expect(text.marks).toEqual([{ at: 0, page: 1, ocrConfidence: 0.7 }]);
+    expect(text.warnings).toEqual(["Page 1: is hard to read."]);
+  });
+
+  test.each([
+    ["off", "The file is a picture, and text recognition is off."],
+    ["missing", "The file is a picture, and text recognition is not installed (mneme models pull ocr)."],
+  ] as const)("without recognition (%s), the failure says what to do", async (kind, message) => {
+    const failure = await read(await bytesOf("note.png"), "image/png", new PictureTexts(kind, new Map()));
+    expect(failure instanceof ReadFailure && failure.message).toBe(message);
+  });
+
+  test("a picture without legible text fails with the reason", async () => {
+    const problem = "shows writing that cannot be read";
+    const known = new Map([textOf("1", "", { lines: [], confidence: null, problem })]);
+    const failure = await read(await bytesOf("note.png"), "image/png", new PictureTexts("done", known));
+    expect(failure instanceof ReadFailure && failure.message).toBe(`The file is a picture. Page 1: ${problem}.`);
+  });
+
+  test("a PDF without pictures asks for none", async () => {
+    const { buildPdf, lines } = await import("./pdf/build-pdf.ts");
+    const text = await readPdf(buildPdf({ pages: [lines(["Hi"], 60, 100), []] }), { pictures: wanted() });
+    expect(text instanceof ReadFailure ? text.message : text.pieces.join("")).toBe("Hi");
+  });
+});
