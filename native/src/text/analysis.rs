@@ -9,13 +9,18 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use rustc_hash::FxHashSet;
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
+use crate::text::notations::{self, Notation};
+
 /// Maximum length of a term in bytes. Longer words are cut to it, in documents and in queries. Words of natural
 /// languages are shorter; base64 data, for example, is longer.
 const TERM_BYTES_MAX: usize = 128;
 
-/// Version of the analysis, which is stored in the index. Raise it with every change of this file that produces
-/// different terms. An index that another version wrote is set aside and rebuilt.
-pub(crate) const ANALYSIS_VERSION: &str = "analysis-2";
+/// Version of the analysis, which is stored in the index. Raise it with every change of this file or `notations` that
+/// produces different terms. An index that another version wrote is set aside and rebuilt.
+pub(crate) const ANALYSIS_VERSION: &str = "analysis-3";
+/// An earlier version that this one only adds terms to, the other notations. An index of it stays as it is: what was
+/// found in it is found with the same score, and texts that are published from now on have all terms.
+pub(crate) const ANALYSIS_VERSION_WITHOUT_NOTATIONS: &str = "analysis-2";
 
 /// Maximum number of distinct words of a query; further ones are ignored. Questions have tens of words, and each word
 /// costs time, because its posting lists are read.
@@ -101,9 +106,42 @@ const STEMMERS: &[(&str, Algorithm)] = &[
     ("yi", Algorithm::Yiddish),
 ];
 
-/// The distinct terms that one query word gives when it is stemmed in each way that the index uses. The search treats
-/// them as a single term.
+/// The distinct terms that one query word gives when it is stemmed in each way that the index uses, and a number in
+/// other notations. The search treats them as a single term.
 pub type WordVariants = Vec<String>;
+
+/// The terms of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentTerms {
+    /// Words in the order of the text, repetitions included, and then other notations of what they say.
+    pub terms: Vec<String>,
+    /// Number of words, which is the length of the document in BM25.
+    pub words: usize,
+}
+
+/// The terms of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTerms {
+    /// The words, in order of appearance.
+    pub words: Vec<WordVariants>,
+    /// Other notations of what the words say. Those that the index lacks are left out.
+    pub notations: Vec<QueryNotation>,
+}
+
+/// Something that a query names, in the notation of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryNotation {
+    /// Its terms, which count as one.
+    pub variants: WordVariants,
+    /// The words of the query that it consists of. If the index has it, but lacks one of these words, the word does not
+    /// count.
+    pub parts: Vec<WordVariants>,
+    /// Whether the parts say little without each other: the 1 and the 234,50 of "1 234,50".
+    pub has_weak_parts: bool,
+}
+
+/// Maximum number of other notations of a query.
+const QUERY_NOTATIONS_MAX: usize = 16;
 
 /// Turns texts into terms, in this order:
 ///
@@ -127,13 +165,43 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of a document in the order of the text, repetitions included. The number of terms is the length of the
-    /// document in BM25.
-    pub fn document_terms(&self, text: &str, stemming: Stemming) -> Vec<String> {
+    /// The terms of a document.
+    pub fn document_terms(&self, text: &str, stemming: Stemming) -> DocumentTerms {
         let stemmer = stemming.stemmer();
         let mut terms = Vec::with_capacity(text.len() / 5);
         self.for_each_token(&normalise(text), |token| terms.push(token.term(stemmer.as_ref())));
-        terms
+        let words = terms.len();
+        for Notation { named, .. } in notations_of(text, false) {
+            let term = named.term();
+            let token = if named.is_stemmed() { Token::Word(&term) } else { Token::Gram(&term) };
+            terms.push(token.term(stemmer.as_ref()));
+        }
+        DocumentTerms { terms, words }
+    }
+
+    /// The terms of a query.
+    pub fn query_terms(&self, text: &str, stemmings: &BTreeSet<Stemming>) -> QueryTerms {
+        let words = self.query_words(text, stemmings);
+        let stemmers: Vec<Option<Stemmer>> = stemmings.iter().map(|stemming| stemming.stemmer()).collect();
+        let mut notations: Vec<QueryNotation> = Vec::new();
+        for Notation { source, named } in notations_of(text, true) {
+            let readings = named.readings();
+            let stems = readings.iter().flat_map(|reading| {
+                let token = if named.is_stemmed() { Token::Word(reading) } else { Token::Gram(reading) };
+                stemmers.iter().map(move |stemmer| token.term(stemmer.as_ref()))
+            });
+            let variants: WordVariants = stems.collect::<BTreeSet<String>>().into_iter().collect();
+            let is_known = |known: &WordVariants| known.contains(&variants[0]);
+            if notations.len() == QUERY_NOTATIONS_MAX
+                || words.iter().any(is_known)
+                || notations.iter().any(|notation| is_known(&notation.variants))
+            {
+                continue;
+            }
+            let parts = self.query_words(&source, stemmings);
+            notations.push(QueryNotation { variants, parts, has_weak_parts: named.has_weak_parts() });
+        }
+        QueryTerms { words, notations }
     }
 
     /// The distinct words of a query in order of appearance, at most `QUERY_WORDS_MAX`. Each is given as its variants
@@ -149,7 +217,10 @@ impl Analyzer {
             if list.len() == QUERY_WORDS_MAX {
                 return;
             }
-            let stems: BTreeSet<String> = stemmers.iter().map(|stemmer| token.term(stemmer.as_ref())).collect();
+            let mut stems: BTreeSet<String> = stemmers.iter().map(|stemmer| token.term(stemmer.as_ref())).collect();
+            if let Token::Word(word) = token {
+                stems.extend(notations::readings_of_number(word));
+            }
             let variants: WordVariants = stems.into_iter().collect();
             // Words with equal stems under all stemmings ("run", "runs") count once.
             if seen.insert(variants.clone()) {
@@ -200,6 +271,17 @@ impl Token<'_> {
             (Token::Gram(gram) | Token::Character(gram), _) => fold_letters(gram),
         }
     }
+}
+
+/// What a text says in other notations.
+fn notations_of(text: &str, is_query: bool) -> Vec<Notation> {
+    if !notations::may_be_in(text) {
+        return Vec::new();
+    }
+    let marked = notations::mark_raised(text);
+    let composed = if marked.is_ascii() || is_nfkc(&marked) { marked.into_owned() } else { marked.nfkc().collect() };
+    let cased = if composed.is_ascii() { composed } else { normalise_characters(&composed) };
+    notations::find(&cased, is_query)
 }
 
 /// Unicode normalisation (NFKC), lower case, and `normalise_characters`.
@@ -369,8 +451,266 @@ fn is_han(c: char) -> bool {
 mod tests {
     use super::*;
 
+    /// The words of a document.
     fn terms(text: &str, language: &str) -> Vec<String> {
-        Analyzer::default().document_terms(text, Stemming::for_language(language))
+        let mut document = Analyzer::default().document_terms(text, Stemming::for_language(language));
+        document.terms.truncate(document.words);
+        document.terms
+    }
+
+    /// Terms of a document that stand for its text as a whole: in other notations if it has any.
+    fn document_notations(text: &str) -> BTreeSet<String> {
+        let DocumentTerms { terms, words } = Analyzer::default().document_terms(text, Stemming::NONE);
+        let notations: BTreeSet<String> = terms[words..].iter().cloned().collect();
+        if notations.is_empty() { terms.into_iter().collect() } else { notations }
+    }
+
+    /// The same of a query.
+    fn query_notations(text: &str) -> BTreeSet<String> {
+        let QueryTerms { words, notations } = Analyzer::default().query_terms(text, &BTreeSet::from([Stemming::NONE]));
+        let notations: BTreeSet<String> = notations.into_iter().flat_map(|notation| notation.variants).collect();
+        if notations.is_empty() { words.into_iter().flatten().collect() } else { notations }
+    }
+
+    fn is_found(document: &str, query: &str) -> bool {
+        !document_notations(document).is_disjoint(&query_notations(query))
+    }
+
+    /// Checks for texts with all that each may mean that one is found by another exactly if they may mean the same.
+    fn check_found<Meaning: Ord>(texts: &[(String, BTreeSet<Meaning>)]) {
+        let queries: Vec<BTreeSet<String>> = texts.iter().map(|(query, _)| query_notations(query)).collect();
+        for (document, meant) in texts {
+            let terms = document_notations(document);
+            for ((query, asked), wanted) in texts.iter().zip(&queries) {
+                let is_found = !terms.is_disjoint(wanted);
+                assert_eq!(is_found, !meant.is_disjoint(asked), "{document:?} by {query:?}");
+            }
+        }
+    }
+
+    /// A number in each way to write it.
+    fn written_numbers(digits: &str, decimals: &str) -> Vec<String> {
+        let grouped = |separator: &str, first: usize, other: usize| {
+            let mut groups: Vec<&str> = Vec::new();
+            let mut rest = digits;
+            let mut length = first;
+            while rest.len() > length {
+                let (start, group) = rest.split_at(rest.len() - length);
+                groups.insert(0, group);
+                (rest, length) = (start, other);
+            }
+            groups.insert(0, rest);
+            groups.join(separator)
+        };
+        let mut written = Vec::new();
+        let separators =
+            [(",", "."), (".", ","), (" ", ","), (" ", "."), ("'", "."), ("\u{202F}", ","), ("\u{A0}", ",")];
+        for (thousands, decimal) in separators {
+            for whole in [digits.to_owned(), grouped(thousands, 3, 3)] {
+                written.push(if decimals.is_empty() { whole } else { format!("{whole}{decimal}{decimals}") });
+            }
+        }
+        if decimals.is_empty() {
+            written.push(grouped(",", 3, 2));
+        } else {
+            written.push(format!("{}.{decimals}", grouped(",", 3, 2)));
+        }
+        written
+    }
+
+    /// All values that a text may stand for, in the notations of `written_numbers`, with two decimals.
+    fn values_of(text: &str) -> BTreeSet<String> {
+        let plain = text.replace(['\u{202F}', '\u{A0}'], " ");
+        let mut values = BTreeSet::new();
+        for (thousands, decimal) in [(',', '.'), ('.', ','), (' ', ','), (' ', '.'), ('\'', '.')] {
+            let (whole, decimals) = plain.split_once(decimal).unwrap_or((plain.as_str(), ""));
+            let digits: String = whole.chars().filter(|c| *c != thousands).collect();
+            let is_number = digits.bytes().chain(decimals.bytes()).all(|byte| byte.is_ascii_digit());
+            if is_number && written_numbers(&digits, decimals).contains(&text.to_owned()) {
+                values.insert(format!("{digits}.{decimals:0<2}"));
+            }
+        }
+        values
+    }
+
+    #[test]
+    fn a_number_is_found_in_every_notation_and_no_other_number_is() {
+        let mut chance = mneme_testing::Chance::new();
+        for _ in 0..12 {
+            let mut texts: Vec<(String, BTreeSet<String>)> = Vec::new();
+            for _ in 0..4 {
+                let mut digits: Vec<u8> = (0..3 + chance.below(7)).map(|_| b'1' + chance.below(9) as u8).collect();
+                let decimals = ["", "5", "50", "07", "25"][chance.below(5)];
+                for _ in 0..2 {
+                    let whole = String::from_utf8(digits.clone()).expect("digits");
+                    let written = written_numbers(&whole, decimals);
+                    texts.extend(written.into_iter().map(|text| (text.clone(), values_of(&text))));
+                    // The neighbour has two digits in another order.
+                    let at = chance.below(digits.len() - 1);
+                    digits.swap(at, at + 1);
+                }
+            }
+            assert!(texts.iter().all(|(_, values)| !values.is_empty()), "{texts:?}");
+            check_found(&texts);
+        }
+        assert!(!is_found("1,243.50", "1,234.50"));
+    }
+
+    #[test]
+    fn a_time_of_day_is_found_in_every_notation_and_no_other_time_is() {
+        let mut chance = mneme_testing::Chance::new();
+        let mut texts: Vec<(String, BTreeSet<u32>)> = Vec::new();
+        for _ in 0..14 {
+            let (hour, minute) = (chance.below(24) as u32, [0, 5, 30, 45][chance.below(4)]);
+            let exact = BTreeSet::from([hour * 60 + minute]);
+            let (twelve, half) = ((hour + 11) % 12 + 1, if hour < 12 { "am" } else { "pm" });
+            let (east, dotted) = if hour < 12 { ("午前", "a.m.") } else { ("午後", "p.m.") };
+            let korean = if hour < 12 { "오전" } else { "오후" };
+            texts.extend(
+                [
+                    format!("{twelve}:{minute:02} {half}"),
+                    format!("{twelve}:{minute:02}{}", half.to_uppercase()),
+                    format!("{twelve}.{minute:02} {dotted}"),
+                    format!("{east}{twelve}時{minute}分"),
+                    format!("{korean} {twelve}시 {minute}분"),
+                ]
+                .map(|text| (text, exact.clone())),
+            );
+            // Without am and pm, an hour before noon may be meant after noon, unless a zero leads it.
+            let either = |hour: u32| match hour {
+                1..12 => BTreeSet::from([hour * 60 + minute, (hour + 12) * 60 + minute]),
+                _ => BTreeSet::from([hour * 60 + minute]),
+            };
+            texts.extend(
+                [
+                    format!("{hour}:{minute:02}"),
+                    format!("{hour}.{minute:02} Uhr"),
+                    format!("{hour} Uhr {minute:02}"),
+                    format!("{hour}h{minute:02}"),
+                    format!("{hour} h {minute:02}"),
+                    format!("klo {hour}.{minute:02}"),
+                ]
+                .map(|text| (text, either(hour))),
+            );
+            let padded = if hour < 10 { exact } else { either(hour) };
+            texts.extend(
+                [format!("{hour:02}:{minute:02}"), format!("{hour:02}{minute:02} h")].map(|t| (t, padded.clone())),
+            );
+        }
+        check_found(&texts);
+    }
+
+    #[test]
+    fn a_code_is_found_with_any_separators_and_no_other_code_is() {
+        let mut chance = mneme_testing::Chance::new();
+        let mut texts: Vec<(String, BTreeSet<String>)> = Vec::new();
+        for _ in 0..12 {
+            let letters: String = (0..2 + chance.below(3)).map(|_| char::from(b'A' + chance.below(26) as u8)).collect();
+            let (number, more) = (100 + chance.below(9_000), 10 + chance.below(90));
+            let written = |separator: &str| {
+                [format!("{letters}{separator}{number}"), format!("{letters}{separator}{number}{separator}{more}X")]
+            };
+            let code = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
+            for text in ["-", "/", "_", ".", "\u{2011}", "\u{2013}", " "].into_iter().flat_map(written) {
+                // A full stop between digits is a decimal point.
+                if !text.contains(&format!("{number}.")) {
+                    texts.push((text.clone(), BTreeSet::from([code(&text)])));
+                    texts.push((text.to_lowercase(), BTreeSet::from([code(&text)])));
+                }
+            }
+        }
+        let queries: Vec<BTreeSet<String>> = texts.iter().map(|(query, _)| query_notations(query)).collect();
+        for (document, meant) in &texts {
+            let terms = document_notations(document);
+            for ((query, asked), wanted) in texts.iter().zip(&queries) {
+                let is_lower_with_spaces = document.contains(' ') && document.contains(char::is_lowercase);
+                if !is_lower_with_spaces && meant == asked {
+                    assert!(!terms.is_disjoint(wanted), "{document:?} by {query:?}");
+                }
+                let codes = |set: BTreeSet<String>| -> BTreeSet<String> {
+                    set.into_iter().filter(|term| meant.contains(term) || asked.contains(term)).collect()
+                };
+                let shared = codes(&terms & wanted);
+                let is_beginning = meant.iter().zip(asked).any(|(a, b)| a.starts_with(b) || b.starts_with(a));
+                assert!(is_beginning || shared.is_empty(), "{document:?} by {query:?}: {shared:?}");
+            }
+        }
+        for (joined, apart) in
+            [("AB1234", "AB-1234"), ("AB1234", "AB 1234"), ("AB-1234", "AB1234"), ("AB 1234", "ab/1234")]
+        {
+            assert!(is_found(joined, apart), "{joined} by {apart}");
+        }
+        assert!(is_found("call 555-0142", "5550142"));
+        for control in ["10-12", "1/2", "well-known", "in 1997", "ELECTION IN 1997", "1.5 kg", "The 1990s"] {
+            let DocumentTerms { terms, words } = Analyzer::default().document_terms(control, Stemming::NONE);
+            assert_eq!(&terms[words..], [""; 0], "{control}");
+        }
+    }
+
+    #[test]
+    fn powers_marks_and_indices_are_found_with_and_without_their_signs() {
+        let all = |text: &str| -> BTreeSet<String> {
+            Analyzer::default().document_terms(text, Stemming::NONE).terms.into_iter().collect()
+        };
+        for (document, query) in [
+            ("10⁶ units", "10^6"),
+            ("10^6 units", "10⁶"),
+            ("10⁻⁶", "10^-6"),
+            ("x_i", "xᵢ"),
+            ("xᵢ", "x_i"),
+            ("x_i", "x"),
+            ("snake_case_name", "case"),
+            ("m²", "m^2"),
+            ("m^2", "m²"),
+            ("H₂O", "H2O"),
+            ("H_2O", "H₂O"),
+            ("1997¹²", "1997"),
+            ("1997[12]", "1997"),
+            ("Smith²", "Smith"),
+        ] {
+            let QueryTerms { words, notations } =
+                Analyzer::default().query_terms(query, &BTreeSet::from([Stemming::NONE]));
+            let notations = notations.into_iter().map(|notation| notation.variants);
+            let terms = all(document);
+            assert!(
+                words.into_iter().chain(notations).flatten().any(|term| terms.contains(&term)),
+                "{document} by {query}"
+            );
+        }
+        assert!(!is_found("10⁶", "10^5"));
+        assert!(!is_found("10⁶", "106"));
+    }
+
+    #[test]
+    fn emoji_are_terms_without_skin_tone_and_by_their_parts() {
+        for (document, query) in [
+            ("Party 🎉!", "🎉"),
+            ("👍🏽", "👍"),
+            ("👍", "👍🏿"),
+            ("👩🏽\u{200d}🔬 in the lab", "👩\u{200d}🔬"),
+            ("❤️", "❤"),
+            ("off to 🇩🇪", "🇩🇪"),
+            (
+                "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+                "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+            ),
+            ("寿司🍣を食べた", "🍣"),
+        ] {
+            assert!(is_found(document, query), "{document} by {query}");
+        }
+        for (document, query) in
+            [("🇩🇪🇫🇷", "🇪🇫"), ("🎂", "🎉"), ("\u{1F3F4}", "\u{1F3F4}\u{E0067}\u{E007F}"), ("a • b ■ c → d", "•")]
+        {
+            assert!(!is_found(document, query), "{document} by {query}");
+        }
+    }
+
+    #[test]
+    fn notations_add_terms_and_change_neither_words_nor_length() {
+        let DocumentTerms { terms, words } =
+            Analyzer::default().document_terms("Paid 1,234.50 at 3:30 pm for AB-12 🎉", Stemming::NONE);
+        assert_eq!(terms[..words], ["paid", "1,234.50", "at", "3", "30", "pm", "for", "ab", "12"]);
+        assert_eq!(terms[words..], ["1234.50", "15:30", "ab12", "🎉"]);
     }
 
     #[test]

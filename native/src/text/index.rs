@@ -153,8 +153,8 @@ impl TextIndex {
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         let set = self.memory_table.still_visible(within)?;
         let snapshot = self.snapshot();
-        let words = self.analyzer.query_words(query, &snapshot.stemmings);
-        let mut hits = WeightedQuery::new(&snapshot, &words)?.best_hits(&set, limit)?;
+        let terms = self.analyzer.query_terms(query, &snapshot.stemmings);
+        let mut hits = WeightedQuery::new(&snapshot, &terms)?.best_hits(&set, limit)?;
         self.memory_table.retain_admitted(within, &mut hits, |hit| hit.ordinal);
         Ok(hits)
     }
@@ -162,8 +162,8 @@ impl TextIndex {
     /// The BM25 scores of exactly the given chunks, in their order; 0 if no word matches or the chunk does not exist.
     pub fn score_chunks(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
         let snapshot = self.snapshot();
-        let words = self.analyzer.query_words(query, &snapshot.stemmings);
-        WeightedQuery::new(&snapshot, &words)?.score_chunks(chunk_keys)
+        let terms = self.analyzer.query_terms(query, &snapshot.stemmings);
+        WeightedQuery::new(&snapshot, &terms)?.score_chunks(chunk_keys)
     }
 
     /// Number of chunks of the set whose search text contains the word or an inflection with an equal stem. Counting
@@ -430,7 +430,7 @@ mod tests {
             let stemmings: BTreeSet<Stemming> = self.index.snapshot().stemmings.iter().copied().collect();
             let query_words = analyzer.query_words(query, &stemmings);
             let terms =
-                |text: &str, chunk: &Chunk| analyzer.document_terms(text, Stemming::for_language(chunk.language));
+                |text: &str, chunk: &Chunk| analyzer.document_terms(text, Stemming::for_language(chunk.language)).terms;
             let own: BTreeMap<u64, Vec<String>> =
                 self.chunks().map(|(_, chunk)| (chunk.key, terms(&chunk.own, chunk))).collect();
             let context: BTreeMap<u64, Vec<String>> = self
@@ -803,6 +803,60 @@ mod tests {
         assert!(chunk_keys(&index).is_empty());
         index.close();
         assert_eq!(TextIndex::open(&directory, Arc::new(MemoryTable::default())).expect("opened").1, [""; 0]);
+    }
+
+    #[test]
+    fn an_index_without_other_notations_keeps_its_chunks_and_gets_them_for_new_ones() {
+        let home = TempDir::new("text");
+        let directory = home.path().join("text");
+        let mut checked = CheckedIndex::open(&directory);
+        checked.publish(&[1, 2, 3, 4, 5], &mut Chance::new());
+        checked.index.close();
+        let description = directory.join("meta.json");
+        let now = std::fs::read_to_string(&description).expect("readable");
+        let (older, _checksum) = now.split_once("\ncrc32 ").expect("a checksum");
+        std::fs::write(&description, older.replace("analysis-3 ", "analysis-2 ")).expect("writable");
+        checked.reopen();
+        check_scores(&checked, "running house", None);
+        checked.index.publish(&[9], &[plain(900, "Paid 1,234.50 for AB-1234", "en")]).expect("published");
+        for query in ["1234.50", "AB1234"] {
+            let scores = checked.index.score_chunks(query, &[900]).expect("scored");
+            assert!(scores[0] > 0.0, "{query}: {scores:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_times_codes_and_emoji_are_found_in_other_notations_before_their_neighbours() {
+        let directory = TempDir::new("text");
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
+        let groups: &[(&[&str], &[&str])] = &[
+            (
+                &["1234.50", "1,234.50", "1.234,50", "1 234,50", "1'234.50"],
+                &["1,243.50", "1.243,50", "1 243,50", "1243.50"],
+            ),
+            (&["123456", "1,23,456", "123,456", "123.456"], &["132456", "1,32,456", "132,456"]),
+            (&["15:30", "1530 h", "3:30 pm", "15.30 Uhr", "15h30"], &["15:20", "3:20 pm", "15.20 Uhr", "5:30 pm"]),
+            (&["AB-1234", "AB1234", "AB 1234", "ab/1234"], &["AB-1243", "AC1234", "AC-1234", "AB 1235"]),
+            (&["10⁶", "10^6"], &["10⁷", "10^5", "106"]),
+            (&["👍🏽", "👍", "👍🏿"], &["👎🏽", "🎉"]),
+        ];
+        for (number, (same, others)) in groups.iter().enumerate() {
+            let texts: Vec<String> = same.iter().chain(*others).map(|it| format!("Noted {it} for the file")).collect();
+            let first = 1_000 * number as u64;
+            let memory_key = number as u64 + 1;
+            let chunks: Vec<TextChunk<'_>> =
+                (first..).zip(&texts).map(|(key, text)| TextChunk { memory_key, ..plain(key, text, "en") }).collect();
+            index.publish(&[memory_key], &chunks).expect("published");
+            show(&memory_table, memory_key, memory_key);
+            let set = memory_table.admit(Some(memory_key), 0);
+            for query in *same {
+                let hits = index.search(query, &set, 100).expect("searched");
+                let of_same = |hit: &&Hit| hit.chunk_key < first + same.len() as u64;
+                assert_eq!(hits.iter().take_while(of_same).count(), same.len(), "{query}: {hits:?}");
+                assert_eq!(hits.iter().filter(of_same).count(), same.len(), "{query}: {hits:?}");
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! | `directory` | stores the files of the index and syncs them to disk |
 //! | `mapped_pages` | pages of mapped files that the process does not need |
 //! | `analysis` | turns text into terms: normalisation, tokeniser, stemmers |
+//! | `notations` | other notations of numbers, times of day, codes and emoji |
 //! | `bm25` | the BM25 score of a chunk |
 //! | `weighted_query` | looks up the words of a query, weighs them, and scores chunks |
 //! | `query_words` | the posting lists of a query's words, and a cache of them for recent queries |
@@ -30,6 +31,7 @@ pub(crate) mod directory;
 mod document_frequencies;
 pub(crate) mod index;
 mod mapped_pages;
+mod notations;
 mod postings_cursor;
 mod pruning;
 mod query_words;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::postings::TermInfo;
 
 use crate::error::Result;
-use crate::text::analysis::WordVariants;
+use crate::text::analysis::QueryTerms;
 
 /// One word of a query.
 pub(crate) struct QueryWord {
@@ -17,7 +17,7 @@ pub(crate) struct QueryWord {
     pub(crate) own_df: u64,
     /// Document frequency in context texts.
     pub(crate) context_df: u64,
-    /// Factor in the weight of the word: 1, or less for a spelling correction.
+    /// Factor in the weight of the word: 1, or less for a spelling correction or the parts of an unknown code.
     pub(crate) factor: f64,
 }
 
@@ -47,7 +47,7 @@ const CACHED_QUERY_WORDS_MAX: usize = 64;
 pub(crate) struct QueryWordCache(Mutex<VecDeque<CachedQuery>>);
 
 struct CachedQuery {
-    variants: Box<[WordVariants]>,
+    terms: QueryTerms,
     /// `None` until the look-up succeeds. The lock is held during the look-up.
     words: Arc<Mutex<Option<Arc<[QueryWord]>>>>,
 }
@@ -57,13 +57,13 @@ impl QueryWordCache {
     /// waits for its result. A failed look-up is not cached.
     pub(crate) fn get_or_look_up(
         &self,
-        variants: &[WordVariants],
+        terms: &QueryTerms,
         look_up: impl FnOnce() -> Result<Vec<QueryWord>>,
     ) -> Result<Arc<[QueryWord]>> {
-        if variants.len() > CACHED_QUERY_WORDS_MAX {
+        if terms.words.len() > CACHED_QUERY_WORDS_MAX {
             return Ok(look_up()?.into());
         }
-        let entry = self.entry(variants);
+        let entry = self.entry(terms);
         let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(words) = &*entry {
             return Ok(Arc::clone(words));
@@ -74,16 +74,16 @@ impl QueryWordCache {
     }
 
     /// The cache entry of a query. A new entry replaces the oldest one when the cache is full.
-    fn entry(&self, variants: &[WordVariants]) -> Arc<Mutex<Option<Arc<[QueryWord]>>>> {
+    fn entry(&self, terms: &QueryTerms) -> Arc<Mutex<Option<Arc<[QueryWord]>>>> {
         let mut queries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(query) = queries.iter().find(|query| *query.variants == *variants) {
+        if let Some(query) = queries.iter().find(|query| query.terms == *terms) {
             return Arc::clone(&query.words);
         }
         if queries.len() == CACHED_QUERIES_MAX {
             queries.pop_front();
         }
         let words = Arc::default();
-        queries.push_back(CachedQuery { variants: variants.into(), words: Arc::clone(&words) });
+        queries.push_back(CachedQuery { terms: terms.clone(), words: Arc::clone(&words) });
         words
     }
 }
@@ -96,8 +96,9 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    fn query(number: usize, words: usize) -> Vec<Vec<String>> {
-        (0..words).map(|word| vec![format!("{number} {word}")]).collect()
+    fn query(number: usize, words: usize) -> QueryTerms {
+        let words = (0..words).map(|word| vec![format!("{number} {word}")]).collect();
+        QueryTerms { words, notations: Vec::new() }
     }
 
     #[test]

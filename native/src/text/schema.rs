@@ -13,10 +13,10 @@ use crate::text::analysis::{Analyzer, Stemming};
 pub(crate) const CHUNK_KEY: &str = "chunk_key";
 /// Name of the column with the memory key of each chunk. Documents are deleted by memory key.
 pub(crate) const MEMORY_KEY: &str = "memory_key";
-/// Name of the column with the number of terms in the search text. Tantivy can store this length itself (field norms),
+/// Name of the column with the number of words in the search text. Tantivy can store this length itself (field norms),
 /// but rounds it to one byte.
 pub(crate) const OWN_LENGTH: &str = "own_length";
-/// Name of the column with the number of terms in the context text.
+/// Name of the column with the number of words in the context text.
 pub(crate) const CONTEXT_LENGTH: &str = "context_length";
 
 /// Name of the tokeniser of both text fields. It is part of the format on disk. Tantivy has a tokeniser with this name,
@@ -94,13 +94,13 @@ pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &An
     let stemming = Stemming::for_language(chunk.language);
     let mut document = TantivyDocument::new();
     let own = analyzer.document_terms(chunk.own, stemming);
-    document.add_u64(fields.own_length, own.len() as u64);
-    document.add_text(fields.own, joined(&own));
+    document.add_u64(fields.own_length, own.words as u64);
+    document.add_text(fields.own, joined(&own.terms));
     match chunk.context {
         Some(context) => {
             let context = analyzer.document_terms(context, stemming);
-            document.add_u64(fields.context_length, context.len() as u64);
-            document.add_text(fields.context, joined(&context));
+            document.add_u64(fields.context_length, context.words as u64);
+            document.add_text(fields.context, joined(&context.terms));
         }
         None => document.add_u64(fields.context_length, u64::from(NO_CONTEXT)),
     }
@@ -189,6 +189,7 @@ impl DocumentDeserialize for StoredEntityRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::analysis::DocumentTerms;
     use mneme_testing::Chance;
 
     #[test]
@@ -196,13 +197,31 @@ mod tests {
         let mut chance = Chance::new();
         let (analyzer, mut tokenizer) = (Analyzer::default(), JoinedTerms::default());
         let odd = [
-            "\n", "\r\n", "\0", "\u{85}", "\u{2028}", "\u{200d}", "\u{93c}", "'", " ", "a", "कि", "한국", "漢字", "é",
+            "\n",
+            "\r\n",
+            "\0",
+            "\u{85}",
+            "\u{2028}",
+            "\u{200d}",
+            "\u{93c}",
+            "'",
+            " ",
+            "a",
+            "कि",
+            "한국",
+            "漢字",
+            "é",
             "3.5",
+            "_",
+            "²",
+            "3:30 pm",
+            "AB-12",
+            "👩🏽\u{200d}🔬",
         ];
         for language in ["en", "hi", "und"] {
             for _ in 0..2_000 {
                 let text: String = (0..chance.below(12)).map(|_| odd[chance.below(odd.len())]).collect();
-                let terms = analyzer.document_terms(&text, Stemming::for_language(language));
+                let DocumentTerms { terms, .. } = analyzer.document_terms(&text, Stemming::for_language(language));
                 let joined = joined(&terms);
                 let mut stream = tokenizer.token_stream(&joined);
                 let mut found = Vec::new();

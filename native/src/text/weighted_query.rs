@@ -10,9 +10,10 @@ use tantivy::schema::IndexRecordOption;
 use crate::error::{Error, Result};
 use crate::filters::memory_set::MemorySet;
 use crate::hit::{BestHits, Hit};
-use crate::text::analysis::WordVariants;
+use crate::text::analysis::{QueryTerms, WordVariants};
 use crate::text::bm25::{ClauseScorer, LengthNorm, LengthNorms, TextField, word_weights};
 use crate::text::document_frequencies::document_frequencies;
+use crate::text::notations;
 use crate::text::postings_cursor::WordCursor;
 use crate::text::pruning::{self, Scratch};
 use crate::text::query_words::{QueryWord, WordPostings};
@@ -22,6 +23,8 @@ use crate::text::spelling;
 /// Factor in the weight of a corrected word; it is 1 for a word that the index contains (docs/measurements.md,
 /// "Misspelt words").
 const CORRECTED_WORD_FACTOR: f64 = 0.8;
+/// Factor in the weight of a part of a number or time that the index has as a whole. Alone it is another number.
+const WEAK_PART_FACTOR: f64 = 0.25;
 /// Maximum number of words of a query that are corrected. Correcting one takes about a millisecond, because it searches
 /// the term dictionaries.
 const CORRECTED_WORDS_MAX: usize = 3;
@@ -47,8 +50,8 @@ struct Clause {
 
 impl<'snapshot> WeightedQuery<'snapshot> {
     /// Looks up the words and computes their weights. The variants of a word count as one term.
-    pub(crate) fn new(snapshot: &'snapshot Snapshot, words: &[WordVariants]) -> Result<WeightedQuery<'snapshot>> {
-        let words = snapshot.query_word_cache.get_or_look_up(words, || look_up_words(snapshot, words))?;
+    pub(crate) fn new(snapshot: &'snapshot Snapshot, terms: &QueryTerms) -> Result<WeightedQuery<'snapshot>> {
+        let words = snapshot.query_word_cache.get_or_look_up(terms, || look_up_terms(snapshot, terms))?;
         let own = word_weights(words.iter().map(|word| (word.own_df, word.factor)), snapshot.chunks);
         let context = word_weights(words.iter().map(|word| (word.context_df, word.factor)), snapshot.chunks);
         let clause = |field| move |(word, weight)| Clause { word, field, weight };
@@ -124,17 +127,38 @@ impl<'snapshot> WeightedQuery<'snapshot> {
     }
 }
 
-/// Looks up the words of a query. Unknown words are replaced by their spelling corrections.
-fn look_up_words(snapshot: &Snapshot, words: &[WordVariants]) -> Result<Vec<QueryWord>> {
+/// Looks up the terms of a query. Unknown words are replaced by their spelling corrections, unknown codes by their
+/// parts. Words that the index lacks do not count if it has what they are a part of.
+fn look_up_terms(snapshot: &Snapshot, terms: &QueryTerms) -> Result<Vec<QueryWord>> {
+    let mut found = Vec::with_capacity(terms.words.len() + terms.notations.len());
+    let mut known_parts: Vec<&WordVariants> = Vec::new();
+    let mut weak_parts: Vec<&WordVariants> = Vec::new();
+    for notation in &terms.notations {
+        let word = look_up_word(snapshot, &notation.variants, 1.0)?;
+        if !word.is_unknown() {
+            let parts = if notation.has_weak_parts { &mut weak_parts } else { &mut known_parts };
+            parts.extend(&notation.parts);
+            found.push(word);
+        }
+    }
     let mut corrections_left = CORRECTED_WORDS_MAX;
-    let mut found = Vec::with_capacity(words.len());
-    for variants in words {
-        let mut word = look_up_word(snapshot, variants, 1.0)?;
+    for variants in &terms.words {
+        let is_weak = weak_parts.contains(&variants);
+        let mut word = look_up_word(snapshot, variants, if is_weak { WEAK_PART_FACTOR } else { 1.0 })?;
+        if word.is_unknown() {
+            if is_weak || known_parts.contains(&variants) {
+                continue;
+            }
+            if let Some(parts) = look_up_parts(snapshot, variants)? {
+                found.extend(parts);
+                continue;
+            }
+        }
         if word.is_unknown() && corrections_left > 0 && spelling::is_correctable(variants) {
             corrections_left -= 1;
             let corrections = spelling::corrections(snapshot, variants)?;
             // A correction that is also a word of the query would count twice.
-            if words.iter().flatten().any(|term| corrections.contains(term)) {
+            if terms.words.iter().flatten().any(|term| corrections.contains(term)) {
                 continue;
             }
             word = look_up_word(snapshot, &corrections, CORRECTED_WORD_FACTOR)?;
@@ -144,13 +168,23 @@ fn look_up_words(snapshot: &Snapshot, words: &[WordVariants]) -> Result<Vec<Quer
     Ok(found)
 }
 
+/// The letters and the digits of an unknown code such as "ab1234", if the index has both, as in "ab 1234".
+fn look_up_parts(snapshot: &Snapshot, variants: &[String]) -> Result<Option<[QueryWord; 2]>> {
+    let Some((first, second)) = variants.first().and_then(|term| notations::parts_of_code(term)) else {
+        return Ok(None);
+    };
+    let part = |part: &str| look_up_word(snapshot, &[part.to_owned()], CORRECTED_WORD_FACTOR);
+    let parts = [part(first)?, part(second)?];
+    Ok(Some(parts).filter(|parts| !parts.iter().any(QueryWord::is_unknown)))
+}
+
 fn look_up_word(snapshot: &Snapshot, variants: &[String], factor: f64) -> Result<QueryWord> {
     let postings = Vec::with_capacity(snapshot.segments.len());
     let mut word = QueryWord { postings, own_df: 0, context_df: 0, factor };
     for segment in &snapshot.segments {
         let found = WordPostings {
-            own: look_up_terms(&segment.columns.own, variants)?,
-            context: look_up_terms(&segment.columns.context, variants)?,
+            own: look_up_variants(&segment.columns.own, variants)?,
+            context: look_up_variants(&segment.columns.context, variants)?,
         };
         let (own, context) = document_frequencies(segment, &found.own, &found.context)?;
         word.own_df += own;
@@ -171,7 +205,7 @@ pub(crate) fn document_frequency_within(
     for segment in &snapshot.segments {
         let columns = &segment.columns;
         let mut found: Vec<u32> = Vec::new();
-        for term in look_up_terms(&columns.own, variants)? {
+        for term in look_up_variants(&columns.own, variants)? {
             let mut block = columns
                 .own
                 .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
@@ -197,7 +231,7 @@ pub(crate) fn document_frequency_within(
 }
 
 /// The terms of those variants that one field of a segment contains.
-fn look_up_terms(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
+fn look_up_variants(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
     let mut found = Vec::new();
     for variant in variants {
         let term = reader.terms().get(variant.as_bytes());

@@ -18,7 +18,7 @@ use tantivy::{
 };
 
 use crate::error::{Error, Result};
-use crate::text::analysis::{ANALYSIS_VERSION, Stemming};
+use crate::text::analysis::{ANALYSIS_VERSION, ANALYSIS_VERSION_WITHOUT_NOTATIONS, Stemming};
 use crate::text::directory::{META, TextDirectory};
 use crate::text::schema::{self, TextFields};
 
@@ -99,14 +99,15 @@ impl TextWriter {
         Ok(TextWriter { files, fields, index, reader, writer: None, repairs })
     }
 
-    /// The last commit and the stemmings of its documents. Fails with `Damaged` if another version of the analysis
-    /// wrote the commit.
+    /// The last commit and the stemmings of its documents. Fails with `Damaged` if a version of the analysis
+    /// wrote the commit that does not go with this one.
     pub(crate) fn last_commit(&self) -> Result<(Searcher, BTreeSet<Stemming>)> {
         let payload = self.index.load_metas()?.payload.unwrap_or_default();
         let mut notes = payload.split_whitespace();
         // The payload has the version of the analysis and the stemmings. It is empty before the first commit, and in
         // commits without documents that older versions of Mneme wrote.
-        if notes.next().is_some_and(|version| version != ANALYSIS_VERSION) {
+        let readable = [ANALYSIS_VERSION, ANALYSIS_VERSION_WITHOUT_NOTATIONS];
+        if notes.next().is_some_and(|version| !readable.contains(&version)) {
             return Err(Error::Damaged("its terms were made by another version of the analysis".to_owned()));
         }
         let stemming =
