@@ -3,6 +3,7 @@
 
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { parseJson } from "../kit/exact-json.ts";
 import {
   type ArrivingJson,
   type JsonBodies,
@@ -194,7 +195,7 @@ function refusalOf(cause: JsonRefused): Fault {
  * @throws SyntaxError, or Fault `invalid_request` with the path of the value that cannot be stored.
  */
 export function parseStorable(text: string, param?: string): unknown {
-  const value: unknown = JSON.parse(text);
+  const value = parseJson(text);
   visitValues(value, SUSPICIOUS_ESCAPE.test(text), param === undefined ? [] : [param]);
   return value;
 }

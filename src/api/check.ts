@@ -5,7 +5,10 @@ import { Kind, type Static, type TObject, type TSchema, Type, TypeRegistry } fro
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Fault } from "../domain/fault.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { isExactInteger } from "../kit/exact-json.ts";
 import { nearestName } from "../kit/nearest.ts";
+import { isRecord } from "../kit/record.ts";
 import { LongText } from "../ports/json-bodies.ts";
 import { refuseBadText } from "./body.ts";
 
@@ -26,6 +29,14 @@ TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
   if (units <= longest) return true;
   return units <= longest * 2 && [...value].length <= longest;
 });
+
+// An object with arbitrary fields. TypeBox takes a whole number beyond 2^53 for an object.
+TypeRegistry.Set("JsonMap", (_, value) => isRecord(value));
+
+/** An object with arbitrary fields. */
+export function ObjectOfAnything() {
+  return Type.Unsafe<JsonObject>({ ...Type.Record(Type.String(), Type.Unknown()), [Kind]: "JsonMap" });
+}
 
 /** A string whose length is bounded in Unicode code points. */
 export function Text(options: TextOptions = {}) {
@@ -159,7 +170,7 @@ function explain(schema: TSchema, found: ValueError, at: string): Fault {
 // A hint for `content` that is not a string. Callers often send a conversation as a JSON array of turns, but it must be
 // sent as one JSON text.
 function hintFor(path: string, value: unknown): string {
-  const isStructured = typeof value === "object" && value !== null;
+  const isStructured = typeof value === "object" && value !== null && !isExactInteger(value);
   return isStructured && /(^|\.)content$/.test(path) ? " JSON is stored as text: send it as one string." : "";
 }
 
@@ -214,6 +225,7 @@ function shownValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (isExactInteger(value)) return value.rawJSON;
   if (typeof value === "object") return "an object";
   if (typeof value === "string")
     return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);

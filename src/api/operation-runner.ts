@@ -8,6 +8,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
+import { parseJson } from "../kit/exact-json.ts";
 import type { JsonRecord } from "../kit/record.ts";
 import type { DiskSpace } from "../ports/disk-space.ts";
 import type { IdempotencySlot } from "../ports/idempotency-store.ts";
@@ -169,7 +170,7 @@ export class OperationRunner {
       const received = { principal, params, query, body, upload: null };
       const answer = await this.#perform(operation, this.#callOf(caller, received, { signal }), idempotencyKey ?? null);
       ({ status } = answer);
-      return (answer.body instanceof JsonText ? JSON.parse(answer.body.text) : (answer.body ?? {})) as JsonRecord;
+      return (answer.body instanceof JsonText ? parseJson(answer.body.text) : (answer.body ?? {})) as JsonRecord;
     } catch (error) {
       const fault = responses.faultOf({ signal }, error, admission.requestId);
       status = STATUS_OF[fault.code];
@@ -236,7 +237,7 @@ export class OperationRunner {
     const begun = await this.#uses.idempotency.begin(slotOf(operation, call, key), fingerprint(call));
     if (begun.kind === "replay") {
       const { status, body } = begun;
-      return { ...(await operation.replay({ status, body: JSON.parse(body) }, call)), isReplayed: true };
+      return { ...(await operation.replay({ status, body: parseJson(body) as JsonRecord }, call)), isReplayed: true };
     }
     let answer: Answer | null = null;
     try {

@@ -3,6 +3,7 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import { isExportHeader } from "../domain/project-export.ts";
+import { parseJson } from "../kit/exact-json.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { readLines } from "../kit/lines.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
@@ -99,7 +100,7 @@ export function parseTarget(
 export function memoryOfLine(text: string, userId: string | null): JsonRecord {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (cause) {
     throw new Error("is not valid JSON", { cause });
   }

@@ -2,6 +2,14 @@
 // memory matches them. No input or output; retrieval decides which memories are tested.
 
 import { isoTime, parseIsoTime } from "../kit/clock.ts";
+import {
+  comparableNumber,
+  compareNumbers,
+  type ExactInteger,
+  exactInteger,
+  integerOf,
+  isExactInteger,
+} from "../kit/exact-json.ts";
 import { nearestName } from "../kit/nearest.ts";
 import { shortened } from "../kit/shortened.ts";
 import { Fault } from "./fault.ts";
@@ -57,11 +65,11 @@ type Comparison = (typeof COMPARISONS)[number];
 export type FilterField = { readonly attribute: FilteredAttribute } | { readonly metadataPath: string };
 
 /**
- * Values to compare for equality. Numbers are compared by value: 1 equals 1.0, and beyond 2^53 both sides are rounded
- * to doubles in the same way. Objects are equal regardless of key order; arrays are compared item by item.
+ * Values to compare for equality. Numbers are compared by value: 1 equals 1.0, and whole numbers beyond 2^53 are
+ * compared digit by digit. Objects are equal regardless of key order; arrays are compared item by item.
  */
 export interface FilterValues {
-  readonly scalars: ReadonlySet<null | boolean | number | string>;
+  readonly scalars: ReadonlySet<null | boolean | number | bigint | string>;
   /** Objects and arrays, as JSON with sorted keys. */
   readonly composites: ReadonlySet<string>;
 }
@@ -74,7 +82,7 @@ export type FilterCondition =
    * The value, or one of its items, has the same type as the bound and satisfies the comparison. Texts are compared by
    * code point.
    */
-  | { readonly kind: "compares"; readonly operator: Comparison; readonly bound: number | string }
+  | { readonly kind: "compares"; readonly operator: Comparison; readonly bound: number | bigint | string }
   | { readonly kind: "exists" }
   /** The field is an array that has one of `values` as an item, or a text that contains `text`. */
   | { readonly kind: "contains"; readonly values: FilterValues; readonly text: string | null };
@@ -292,7 +300,7 @@ function operandsOf(field: FilterField, operands: unknown, at: string): readonly
 // caller probably meant `$in`. Other impossible values are accepted and match nothing.
 function operandOf(field: FilterField, operand: unknown, at: string): Json {
   if (isDate(field)) return operand === null ? null : instantOf(operand, at);
-  const isComposite = typeof operand === "object" && operand !== null;
+  const isComposite = typeof operand === "object" && operand !== null && !isExactInteger(operand);
   if (isComposite && "attribute" in field && !(field.attribute === "tags" && Array.isArray(operand))) {
     throw refusal(at, `must be a single value, found ${describe(operand)}; use $in for several values.`);
   }
@@ -302,9 +310,10 @@ function operandOf(field: FilterField, operand: unknown, at: string): Json {
   return operand as Json;
 }
 
-function boundOf(field: FilterField, operand: unknown, at: string): number | string {
+function boundOf(field: FilterField, operand: unknown, at: string): number | bigint | string {
   if (isDate(field)) return instantOf(operand, at);
-  if (typeof operand === "number" || typeof operand === "string") return operand;
+  if (typeof operand === "string") return operand;
+  if (isNumber(operand)) return comparableNumber(operand);
   throw refusal(at, `must be a number or a string, found ${describe(operand)}.`);
 }
 
@@ -354,10 +363,11 @@ function equals(field: FilterField, operands: readonly Json[]): Filter {
 }
 
 function valuesAmong(operands: readonly Json[]): FilterValues {
-  const scalars = new Set<null | boolean | number | string>();
+  const scalars = new Set<null | boolean | number | bigint | string>();
   const composites = new Set<string>();
   for (const operand of operands) {
-    if (typeof operand === "object" && operand !== null) composites.add(canonicalJson(operand));
+    if (isExactInteger(operand)) scalars.add(comparableNumber(operand));
+    else if (typeof operand === "object" && operand !== null) composites.add(canonicalJson(operand));
     else scalars.add(operand);
   }
   return { scalars, composites };
@@ -379,6 +389,7 @@ function combined(combinator: (typeof COMBINATORS)[number]): string {
 function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (isExactInteger(value)) return value.rawJSON;
   if (typeof value === "object") return "an object";
   return typeof value === "string" ? JSON.stringify(shortened(value)) : String(value);
 }
@@ -436,12 +447,15 @@ function someItem(value: Json, holdsFor: (item: Json) => boolean): boolean {
 }
 
 function isAmong(value: Json, { scalars, composites }: FilterValues): boolean {
+  if (isExactInteger(value)) return scalars.has(comparableNumber(value));
   if (typeof value !== "object" || value === null) return scalars.has(value);
   return composites.size > 0 && composites.has(canonicalJson(value));
 }
 
-function compares(value: Json, operator: Comparison, bound: number | string): boolean {
-  if (typeof value === "number" && typeof bound === "number") return isInOrder(value - bound, operator);
+function compares(value: Json, operator: Comparison, bound: number | bigint | string): boolean {
+  if (isNumber(value) && typeof bound !== "string") {
+    return isInOrder(compareNumbers(comparableNumber(value), bound), operator);
+  }
   return typeof value === "string" && typeof bound === "string" && isInOrder(compareTexts(value, bound), operator);
 }
 
@@ -474,9 +488,16 @@ function codePointRank(unit: number): number {
 }
 
 function canonicalJson(value: Json): string {
-  return JSON.stringify(value, (_, part: Json) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1))) : part,
-  );
+  return JSON.stringify(value, (_, part: Json) => {
+    if (typeof part === "number") return canonicalNumber(part);
+    if (!isObject(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)));
+  });
+}
+
+// JSON.stringify writes doubles from 1e21 on with an exponent, and the same whole number may be written in digits.
+function canonicalNumber(value: number): Json {
+  return Math.abs(value) >= 1e21 && Number.isFinite(value) ? exactInteger(integerOf(value)) : value;
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {
@@ -489,7 +510,11 @@ function isArray(value: Json): value is readonly Json[] {
 }
 
 function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isExactInteger(value);
+}
+
+function isNumber(value: unknown): value is number | ExactInteger {
+  return typeof value === "number" || isExactInteger(value);
 }
 
 function isOneOf<Name extends string>(names: readonly Name[], name: string): name is Name {

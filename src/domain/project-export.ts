@@ -1,6 +1,7 @@
 // The format of exported projects: one JSON object per line. docs/backup.md describes it for users. The stores write
 // and read the records, commands check files.
 
+import { parseJson } from "../kit/exact-json.ts";
 import { isRecord } from "../kit/record.ts";
 import { ANSWER_STATES } from "./answer-state.ts";
 import { isId } from "./ids.ts";
@@ -374,7 +375,7 @@ export function parseExportRecord(line: string): ExportRecord {
 function parseObject(line: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch (cause) {
     throw new ExportError("this is not valid JSON: the file is damaged or incomplete", { cause });
   }

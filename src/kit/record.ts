@@ -1,11 +1,13 @@
 // JSON that is not validated.
 
+import { isExactInteger, parseJson } from "./exact-json.ts";
+
 /** A JSON object, not validated. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** Whether a JSON value is an object. */
 export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isExactInteger(value);
 }
 
 /** The objects of a JSON list; none if the value is no list. */
@@ -16,7 +18,7 @@ export function recordsIn(value: unknown): readonly JsonRecord[] {
 /** The value of a text; undefined if it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined; // the caller says what that means
   }

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
+import type { Json } from "../../src/domain/json.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { anyFilter, Chance, SCALARS } from "../support/any-filter.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -118,7 +120,7 @@ describe("what matches", () => {
       ...{ type: chance.one(["a", "ab"]), agentId: chance.one(["a", "ab", null]), sessionId: chance.one(["A", null]) },
       ...{ externalId: `${chance.one(["a", "ab"])}${at}`, occurred_at: chance.one(["2026-01-31", "2026-02-02", null]) },
       ...{ title: chance.one(["a", "A", "ab"]), tags: chance.list(2, () => chance.one(["a", "ab"])), language: "en" },
-      metadata: { a: JSON.parse(chance.one(SCALARS)), b: [1, "a"] },
+      metadata: { a: parseJson(chance.one(SCALARS)) as Json, b: [1, "a"] },
     }));
     const ids = await add(memories);
     for (const id of ids) await mneme.settled(id);

@@ -310,6 +310,56 @@ describe("400: invalid filters, with the path of the error", () => {
   });
 });
 
+test("whole numbers beyond 2^53 are kept, given back and compared with all their digits", async () => {
+  const numbers = ["9007199254740991", "9007199254740993", "-9007199254740993", "12345678901234567890"];
+  numbers.push("-123456789012345678901234567890", "123456789012345678901234567891");
+  const metadata = (number: string) => `{"n":${number},"in":{"list":[1,${number},0.1,1e3]}}`;
+  const back = (number: string) => metadata(number).replace("1e3", "1000");
+  const stored: string[] = [];
+  for (const number of numbers) {
+    const body = `{"content":"An item with a number.","type":"numbered","metadata":${metadata(number)}}`;
+    const key = { "content-type": "application/json", "Idempotency-Key": `number${number}` };
+    const [first, second] = [
+      await mneme.call("POST", "/v1/memories", body, key),
+      await mneme.call("POST", "/v1/memories", body, key),
+    ];
+    expect([first.status, JSON.stringify(first.body.metadata)]).toEqual([202, back(number)]);
+    expect(second.body).toEqual(first.body);
+    stored.push(first.body.id);
+    expect(JSON.stringify((await mneme.settled(first.body.id)).body.metadata)).toBe(back(number));
+  }
+  const found = async (condition: string, path = "metadata.n") => {
+    const body = `{"query":"item","limit":100,"mode":"fast","filters":{"type":"numbered","${path}":${condition}}}`;
+    const { body: answer } = await mneme.call("POST", "/v1/memories/search", body, {
+      "content-type": "application/json",
+    });
+    const ids: string[] = answer.results.map((result: { memory_id: string }) => result.memory_id);
+    return numbers.filter((_, at) => ids.includes(stored[at] ?? ""));
+  };
+  for (const number of numbers) {
+    expect(await found(number)).toEqual([number]);
+    expect(await found(`{"$in":["x",${number}]}`)).toEqual([number]);
+    expect(await found(number, "metadata.in.list")).toEqual([number]);
+    const value = BigInt(number);
+    expect(await found(`{"$gt":${number}}`)).toEqual(numbers.filter((other) => BigInt(other) > value));
+    expect(await found(`{"$lte":${number}}`)).toEqual(numbers.filter((other) => BigInt(other) <= value));
+  }
+  expect(await found("9007199254740992")).toEqual([]);
+  const filters = encodeURIComponent(`{"metadata.n":${numbers[3]}}`);
+  const { body: listed } = await mneme.call("GET", `/v1/memories/search?query=item&mode=fast&filters=${filters}`);
+  expect(JSON.stringify(listed.results[0].metadata.n)).toBe(`${numbers[3]}`);
+  const changed = `{"metadata":{"n":9007199254740994}}`;
+  const put = await mneme.call("PUT", `/v1/memories/${stored[1]}`, changed, { "content-type": "application/json" });
+  expect(JSON.stringify(put.body.metadata)).toBe('{"n":9007199254740994}');
+  expectFault(
+    await mneme.call("POST", "/v1/memories", '{"content":"x","metadata":12345678901234567890}'),
+    400,
+    "invalid_request",
+    "metadata",
+  );
+  for (const id of stored) await mneme.call("DELETE", `/v1/memories/${id}`);
+});
+
 describe("scope", () => {
   test("no filter reaches another user's memories", async () => {
     const reaching = [

@@ -10,6 +10,8 @@ import {
   parseFilter,
 } from "../../src/domain/filter.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import {
   type AdmissibleSet,
   type ChunkIndex,
@@ -258,7 +260,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         const chance = new Chance(SEED, SCALARS);
         const memories = Array.from({ length: 12 }, () => {
           const memory = anyMemory(chance);
-          return { ...memory, metadata: JSON.parse(JSON.stringify(memory.metadata)) };
+          return { ...memory, metadata: parseJson(JSON.stringify(memory.metadata)) as JsonObject | null };
         });
         await project.publish(memories.map((_, at) => publication(at + 1, "passage")));
         await project.show(

@@ -12,6 +12,7 @@ import { exportProject } from "../../src/cli/project-copy.ts";
 import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { expectWhole, listAll, note, storeBatch } from "../crash/notes.ts";
 import { rounds } from "../support/extent.ts";
 import { startS3Server } from "../support/s3-server.ts";
@@ -19,6 +20,9 @@ import { startServer } from "../support/server.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
+
+/** A whole number beyond the precision of a double. */
+const BIG = parseJson("-12345678901234567890");
 
 /** Number of backups under write load; MNEME_TEST_BACKUPS=20 for the long form. */
 const BACKUPS = rounds("MNEME_TEST_BACKUPS", { all: 3, short: 1 });
@@ -116,7 +120,7 @@ describe("a backup", () => {
       service,
       Array.from({ length: 100 }, (_, n) => n),
     );
-    await service.store({ content: "ü".repeat(6_000), metadata: { a: [1, null, "x"] }, userId: "ada" });
+    await service.store({ content: "ü".repeat(6_000), metadata: { a: [1, null, "x", BIG] }, userId: "ada" });
     await service.call("POST", "/v1/chats", { userId: "ada" });
     for (let event = 0; event < 100; event++) {
       const data = { random: Buffer.from(crypto.getRandomValues(new Uint8Array(4_500))).toString("hex") };

@@ -14,6 +14,7 @@ import { verifyCommand } from "../../src/cli/verify.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { giveUpImports, IMPORT_MS_MAX } from "../../src/stores/copies/import.ts";
 import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -21,6 +22,9 @@ import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-
 import { startService, type TestService } from "../support/service.ts";
 import { changeRows, storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
+
+/** A whole number beyond the precision of a double. */
+const BIG = parseJson("-12345678901234567890");
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-both-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -65,10 +69,14 @@ async function settled({ call }: TestService): Promise<void> {
 async function fill(service: TestService): Promise<void> {
   const { call, store } = service;
   await call("PUT", "/v1/project", { name: "Notes of 東京", retention_days: 7, default_mode: "fast" });
-  await call("POST", "/v1/users", { id: "ada", name: "Ada", metadata: { since: 2019, ключ: ["é", null] } });
+  await call("POST", "/v1/users", {
+    id: "ada",
+    name: "Ada",
+    metadata: { since: 2019, ключ: ["é", null], number: BIG },
+  });
   await call("POST", "/v1/users/ada/events", { type: "page_view", data: { n: 1.5 } });
   const source = { content: "The spare key of the boathouse hangs behind the barometer.", userId: "ada" };
-  await store({ ...source, metadata: { secret: "barometer" } });
+  await store({ ...source, metadata: { secret: "barometer", number: BIG } });
   await store({ content: `${"A long text. ".repeat(700)}\u{1f600}`, title: "Long", tags: ["x", "y"], externalId: "e" });
   await store({ content: "Agents keep notes.", agentId: "agent-1", sessionId: "s-1" });
   const { body: chat } = await call("POST", "/v1/chats", { userId: "ada", title: "keys" });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrateCommand } from "../../src/cli/migrate.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { Faults } from "../crash/faults/faults.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 import { spawnMneme, startMneme } from "../support/command.ts";
@@ -14,6 +15,9 @@ import { execute, executeNow } from "../support/postgres.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
+
+/** A whole number beyond the precision of a double. */
+const BIG = parseJson("-12345678901234567890");
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-migrate-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +71,7 @@ async function fill(service: TestService): Promise<void> {
     const content = `Note ${n}: Ada keeps the ${["blue", "green"][n % 2]} key in drawer ${n}. Grace Hopper met Howard Aiken. ${"Harbour cranes of Rotterdam lift crates. ".repeat(n)}`;
     const more =
       n % 3 === 0
-        ? { userId: "ada", agentId: "a1", sessionId: "s1", tags: ["key", "harbour"], metadata: { n } }
+        ? { userId: "ada", agentId: "a1", sessionId: "s1", tags: ["key", "harbour"], metadata: { n, number: BIG } }
         : { externalId: `note-${n}` };
     await service.call("POST", "/v1/memories", { content, ...more });
   }

@@ -9,9 +9,13 @@ import { gunzipSync } from "node:zlib";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
+
+/** A whole number beyond the precision of a double. */
+const BIG = parseJson("-12345678901234567890");
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-copy-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,9 +50,9 @@ async function fill(service: TestService, site: URL): Promise<void> {
     id: "ada",
     name: "Ada",
     email: "ada@example.org",
-    metadata: { since: 2019, ключ: ["é", null] },
+    metadata: { since: 2019, ключ: ["é", null], number: BIG },
   });
-  await call("POST", "/v1/users/ada/events", { type: "page_view", data: { page: "/a", n: 1.5 } });
+  await call("POST", "/v1/users/ada/events", { type: "page_view", data: { page: "/a", n: 1.5, number: BIG } });
   const kept = await store({ content: "The spare key of the boathouse hangs behind the barometer.", userId: "ada" });
   await store({
     ...{
@@ -58,7 +62,11 @@ async function fill(service: TestService, site: URL): Promise<void> {
       type: "note",
       language: "en",
     },
-    ...{ metadata: { deep: { list: [1, "two", false] } }, externalId: "ext-1", occurred_at: "2020-02-29T12:00:00Z" },
+    ...{
+      metadata: { deep: { list: [1, "two", false, BIG] } },
+      externalId: "ext-1",
+      occurred_at: "2020-02-29T12:00:00Z",
+    },
     ...{ agentId: "cook", sessionId: "s-1" },
   });
   const far = await store({ content: "Expires far in the future.", expires_at: "2090-01-01T00:00:00Z" });
@@ -137,7 +145,7 @@ describe("an exported project", () => {
     await source?.stop();
   });
 
-  const records = () => lines.slice(0, -2).map((line) => JSON.parse(line));
+  const records = () => lines.slice(0, -2).map((line) => parseJson(line) as ReturnType<typeof JSON.parse>);
   const of = (type: string) => records().filter((record) => record.type === type);
 
   test("has everything that the project owns, and nothing that is deleted or secret", () => {
@@ -145,8 +153,10 @@ describe("an exported project", () => {
       { name: "Notes of 東京", settings: { retention_days: 7, default_mode: "fast" } },
     ]);
     expect(of("user").map(({ id }) => id)).toEqual(["ada", "bob"]);
-    expect(of("user")[0]).toMatchObject({ name: "Ada", metadata: { since: 2019, ключ: ["é", null] } });
-    expect(of("event")).toMatchObject([{ userId: "ada", event: "page_view", data: { page: "/a", n: 1.5 } }]);
+    expect(of("user")[0]).toMatchObject({ name: "Ada", metadata: { since: 2019, ключ: ["é", null], number: BIG } });
+    expect(of("event")).toMatchObject([
+      { userId: "ada", event: "page_view", data: { page: "/a", n: 1.5, number: BIG } },
+    ]);
     expect(of("memory").map(({ status }) => status)).toEqual([
       ...Array(4).fill("completed"),
       "failed",
@@ -237,7 +247,7 @@ describe("an exported project", () => {
       withVectors = await exported(source.dataDir, "vectors.jsonl", "--vectors");
     });
     // biome-ignore lint/suspicious/noExplicitAny: records have many shapes
-    const all = (): any[] => withVectors.slice(0, -2).map((line) => JSON.parse(line));
+    const all = (): any[] => withVectors.slice(0, -2).map((line) => parseJson(line));
     const vectors = () => all().filter(({ type }) => type === "vectors");
 
     /** Imports a file into a new server, and exports the project with vectors when it is indexed. */
@@ -287,7 +297,7 @@ describe("an exported project", () => {
           : record,
       );
       const back = await afterImport(rewritten("exchanged.jsonl", records));
-      expect(back.slice(0, -2).map((line) => JSON.parse(line))).toEqual(records);
+      expect(back.slice(0, -2).map((line) => parseJson(line))).toEqual(records);
     });
 
     // The first memory's title was changed later, which does not change its vector.

@@ -6,7 +6,10 @@ import { Fault } from "../../src/domain/fault.ts";
 import { type FilteredAttributes, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Json, JsonObject } from "../../src/domain/json.ts";
+import { type ExactInteger, isExactInteger, parseJson } from "../../src/kit/exact-json.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
+import { seeded } from "../support/seeded.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const CASES = Number(process.env.MNEME_TEST_CASES ?? 10_000);
@@ -138,8 +141,36 @@ describe("equality", () => {
       [true, [true], [1, "true", false]],
       [0, [0, -0], [false, "", null]],
       ["Red", ["Red"], ["red", "Red "]],
-      [2 ** 53 + 1, [JSON.parse("9007199254740993")], [2 ** 53 + 2]],
     ]);
+  });
+
+  test(`whole numbers beyond 2^53 keep their digits and are compared by them (seed ${SEED})`, () => {
+    const chance = seeded(SEED);
+    const near = [2n ** 53n, -(2n ** 53n), 2n ** 63n, 10n ** 19n, -(10n ** 29n), 10n ** 20n + 12_345n];
+    const numbers = near.flatMap((base) =>
+      [-2n, -1n, 0n, 1n, 2n].map((step) => base + step * BigInt(1 + Math.floor(chance() * 3))),
+    );
+    const written = numbers.map(String);
+    const text = `{"a":[${written.join(",")}],"b":{"c":${written[3]}},"d":[1.5,1e20,-0.25,3]}`;
+    const parsed = parseJson(text) as JsonObject;
+    expect(JSON.stringify(parsed)).toBe(text.replace("1e20", "100000000000000000000"));
+    const operand = (value: bigint) => parseJson(String(value));
+    for (const value of numbers) {
+      const stored = memory({
+        metadata: parseJson(`{"a":${value},"list":[1,${value}],"deep":{"b":[${value}]}}`) as JsonObject,
+      });
+      for (const other of numbers) {
+        const isEqual = value === other;
+        expect(admits({ "metadata.a": operand(other) }, stored)).toBe(isEqual);
+        expect(admits({ "metadata.list": { $contains: operand(other) } }, stored)).toBe(isEqual);
+        expect(admits({ "metadata.a": { $in: [1, operand(other), "x"] } }, stored)).toBe(isEqual);
+        expect(admits({ "metadata.deep": { $eq: parseJson(`{"b":[${other}]}`) } }, stored)).toBe(isEqual);
+        expect(admits({ "metadata.a": { $gt: operand(other) } }, stored)).toBe(value > other);
+        expect(admits({ "metadata.a": { $gte: operand(other) } }, stored)).toBe(value >= other);
+        expect(admits({ "metadata.a": { $lt: operand(other) } }, stored)).toBe(value < other);
+      }
+      expect(admits({ "metadata.a": { $gt: 1.5 } }, stored)).toBe(value > 1n);
+    }
   });
 
   test("on an array means membership; an array operand equals an array as a whole", () => {
@@ -492,7 +523,7 @@ function flattened(of: FilteredAttributes): Table {
   for (const [path, value] of Object.entries(attributes)) if (value !== null && value !== undefined) enter(path, value);
   const below = (value: unknown, path: string): void => {
     if (Array.isArray(value)) for (const item of value) below(item, path);
-    else if (value !== null && typeof value === "object") {
+    else if (value !== null && typeof value === "object" && !isExactInteger(value)) {
       for (const key of Reflect.ownKeys(value).map(String)) {
         const inner: unknown = Reflect.get(value, key);
         enter(`${path}.${key}`, inner);
@@ -509,7 +540,7 @@ function reread(filter: unknown): (table: Table) => boolean {
     if (name === "$and") return (table) => !operand.some((part: unknown) => !reread(part)(table));
     if (name === "$or") return (table) => operand.findIndex((part: unknown) => reread(part)(table)) >= 0;
     if (name === "$not") return (table) => reread(operand)(table) === false;
-    const isOperators = operand !== null && typeof operand === "object" && !Array.isArray(operand);
+    const isOperators = isRecord(operand);
     const operators: [string, unknown][] = isOperators ? Object.entries(operand) : [["$eq", operand]];
     return (table) => operators.every(([operator, value]) => rereadOperator(operator, value, table.get(name) ?? []));
   });
@@ -548,6 +579,7 @@ function rereadOperator(operator: string, operand: unknown, values: readonly unk
 function areSame(left: unknown, right: unknown): boolean {
   if (left instanceof Date) return typeof right === "string" && left.getTime() === new Date(right).getTime();
   if (Array.isArray(left) !== Array.isArray(right)) return false;
+  if (isNumber(left) || isNumber(right)) return orderOf(left, right) === 0;
   if (left === null || right === null || typeof left !== "object" || typeof right !== "object") return left === right;
   const names = Reflect.ownKeys(left).filter((name) => !(Array.isArray(left) && name === "length"));
   const others = Reflect.ownKeys(right).filter((name) => !(Array.isArray(right) && name === "length"));
@@ -557,13 +589,29 @@ function areSame(left: unknown, right: unknown): boolean {
   );
 }
 
+function isNumber(value: unknown): value is number | ExactInteger {
+  return typeof value === "number" || isExactInteger(value);
+}
+
+/** A number as it is written: a bigint if it is whole. */
+function digitsOf(value: number | ExactInteger): number | bigint {
+  if (typeof value !== "number") return BigInt(value.rawJSON);
+  if (!Number.isInteger(value)) return value;
+  const [mantissa = "", exponent = ""] = value.toExponential().split("e+");
+  const [whole = "", decimals = ""] = mantissa.split(".");
+  return BigInt(whole + decimals.padEnd(Number(exponent), "0"));
+}
+
 /**
  * Returns -1 if `left` sorts before `right`, 0 if they are equal, 1 if it sorts after `right`, and null if they cannot
  * be compared.
  */
 function orderOf(left: unknown, right: unknown): number | null {
   if (left instanceof Date && typeof right === "string") return Math.sign(left.getTime() - new Date(right).getTime());
-  if (typeof left === "number" && typeof right === "number") return left > right ? 1 : left < right ? -1 : 0;
+  if (isNumber(left) && isNumber(right)) {
+    const [one, other] = [digitsOf(left), digitsOf(right)];
+    return one > other ? 1 : one < other ? -1 : 0;
+  }
   if (typeof left !== "string" || typeof right !== "string") return null;
   const [these, those] = [left, right].map((text) => Array.from(text, (character) => character.codePointAt(0) ?? 0));
   for (let at = 0; ; at++) {

@@ -12,6 +12,7 @@ import {
   parseFilter,
 } from "../../src/domain/filter.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
 import { rounds } from "../support/extent.ts";
@@ -42,7 +43,7 @@ const keyOf = (at: number) => BigUint64Array.of(BigInt(at + 1));
 
 /** A memory as it is after it was stored and read: JSON has neither -0 nor infinity. */
 function stored(memory: FilteredAttributes): FilteredAttributes {
-  return { ...memory, metadata: JSON.parse(JSON.stringify(memory.metadata)) };
+  return { ...memory, metadata: parseJson(JSON.stringify(memory.metadata)) as JsonObject | null };
 }
 
 function show(at: number, memory: FilteredAttributes): void {

@@ -114,12 +114,12 @@ def check(make):  # noqa: PLR0915
         filename="boiler.md",
         user_id="ada",
         tags=["house"],
-        metadata={"n": 1},
+        metadata={"n": 2**63 + 1},
         wait=True,
         on_progress=lambda *step: steps.append(step),
     )
     assert uploaded.source.filename == "boiler.md"
-    assert (uploaded.tags, uploaded.metadata["n"], steps[-1]) == (["house"], 1, (len(notes), len(notes)))
+    assert (uploaded.tags, uploaded.metadata["n"], steps[-1]) == (["house"], 2**63 + 1, (len(notes), len(notes)))
     damaged = b"%PDF-1.7\nand nothing else"
     bad = (sdk.ProcessingError, sdk.InvalidRequestError)
     try:

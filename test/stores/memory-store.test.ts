@@ -5,8 +5,10 @@ import { createHash } from "node:crypto";
 import { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
 import type { Memory, MemoryChange, MemoryDraft, ReceivedFile } from "../../src/domain/memory.ts";
 import { PLANS, type Plan } from "../../src/domain/project.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
 import type { RetirementStore } from "../../src/ports/retirement-store.ts";
@@ -592,7 +594,9 @@ onEachDatabase("MemoryStore", (open) => {
           ...given,
           metadata: { [odd]: [1e21, 1.5, null, true, { x: "\ud800 \ud83d\ude00" }], deep },
         }),
-        await completed({ metadata: JSON.parse('{"__proto__": {"": 9007199254740993}}') }),
+        await completed({
+          metadata: parseJson('{"__proto__": {"": [9007199254740993, -123456789012345678901234567890]}}') as JsonObject,
+        }),
         await completed(),
       ];
       expect((await store.visible(project, ALL_VISIBLE)).map(({ attributes }) => attributes)).toEqual(

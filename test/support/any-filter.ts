@@ -3,6 +3,8 @@
 import type { FilteredAttributes } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Json, JsonObject } from "../../src/domain/json.ts";
+import { isExactInteger, parseJson } from "../../src/kit/exact-json.ts";
+import { isRecord } from "../../src/kit/record.ts";
 import { seeded } from "./seeded.ts";
 
 /** Seeded random values, from which memories and operands are made. */
@@ -33,6 +35,8 @@ export class Chance {
 /** JSON texts of scalars that an index could confuse, among them equal numbers written in different ways. */
 export const SCALARS: readonly string[] = [
   ...["null", "true", "false", "0", "-0", "1", "1.0", "1.5", "9007199254740992", "9007199254740993"],
+  ...["9007199254740991", "-9007199254740993", "12345678901234567000", "12345678901234567168", "12345678901234567890"],
+  ...["1e20", "100000000000000000000", "1.5e21", "1500000000000000000000", "123456789012345678901234567890"],
   ...["", "a", "A", "ab", "1", "\ue000", "\uffff", "😀"].map((text) => JSON.stringify(text)),
 ];
 const KEYS = ["a", "b", "a.b", "b.a", "__proto__", "constructor"];
@@ -74,7 +78,7 @@ export function anyMemory(chance: Chance): FilteredAttributes {
     userId: text(),
     agentId: text(),
     sessionId: text(),
-    metadata: chance.below(8) === 0 ? null : JSON.parse(anyObject(chance, 3)),
+    metadata: chance.below(8) === 0 ? null : (parseJson(anyObject(chance, 3)) as JsonObject),
   };
 }
 
@@ -96,23 +100,23 @@ function anyCondition(chance: Chance): [field: string, operand: Json] {
       anyOperators(chance, () => chance.one(DATES), false),
     ];
   if (kind <= 2) return [chance.one(TEXT_FIELDS), anyOperators(chance, () => chance.one(["a", "A", "ab", ""]), true)];
-  const operand = () => JSON.parse(anyJson(chance, 2)) as Json;
+  const operand = () => parseJson(anyJson(chance, 2)) as Json;
   return [`metadata.${chance.one(PATHS)}`, anyOperators(chance, operand, true)];
 }
 
 function anyOperators(chance: Chance, operand: () => Json, contains: boolean): Json {
   const plain = () => {
     const found = operand();
-    return typeof found === "object" && found !== null ? "a" : found;
+    return typeof found === "object" && found !== null && !isExactInteger(found) ? "a" : found;
   };
   const bound = () => {
     const found = operand();
-    return typeof found === "string" || typeof found === "number" ? found : 1;
+    return typeof found === "string" || typeof found === "number" || isExactInteger(found) ? found : 1;
   };
   const orNull = () => (chance.below(6) === 0 ? null : operand());
   if (chance.below(3) === 0) {
     const shorthand = orNull();
-    const isObject = typeof shorthand === "object" && shorthand !== null && !Array.isArray(shorthand);
+    const isObject = isRecord(shorthand);
     return isObject ? { $eq: shorthand } : shorthand;
   }
   const all: [string, () => Json][] = [

@@ -9,6 +9,7 @@ import { compose, type PortOpeners, type Service } from "../../src/compose/servi
 import { type Config, parseConfig } from "../../src/config.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import { type Clock, systemClock } from "../../src/kit/clock.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { WORD_PORTS } from "../in-memory/ports.ts";
@@ -139,7 +140,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     const { status, headers } = response;
     const text = await response.text();
     expectDocumented(request, { status, headers, text });
-    return { status, headers, body: text === "" ? null : JSON.parse(text) };
+    return { status, headers, body: text === "" ? null : parseJson(text) };
   };
   const call: TestService["call"] = (method, path, body, headers) =>
     send(

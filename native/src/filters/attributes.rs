@@ -518,7 +518,7 @@ fn hash_of(path: u32, value: Value<'_>, role: Role) -> u64 {
         Value::Null => {}
         Value::Boolean(value) => value.hash(&mut hasher),
         Value::Number(value) => value.to_bits().hash(&mut hasher),
-        Value::Text(text) => text.hash(&mut hasher),
+        Value::Text(text) | Value::Integer(text) => text.hash(&mut hasher),
         Value::Composite(fingerprint) => fingerprint.hash(&mut hasher),
     }
     hasher.finish()

@@ -1,11 +1,12 @@
 //! Parts of the sorted dictionary of one attribute path: values and their order, posting lists, and a sorted list of
 //! ids. `filters::attributes` owns the paths and knows which memory has which values.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use roaring::RoaringBitmap;
 
-use crate::filters::json::Value;
+use crate::filters::json::{Value, written};
 use crate::filters::memory_set::MemorySet;
 
 /// Maximum number of ids in one block of `SortedIds`. An insertion finds the block by binary search and moves at most
@@ -24,6 +25,8 @@ pub enum StoredValue {
     Boolean(bool),
     /// A double.
     Number(f64),
+    /// The digits of a whole number that no double is written with.
+    Integer(Box<[u8]>),
     /// The text, in the encoding of `filters::json::Value`.
     Text(Box<[u8]>),
     /// Fingerprint of an array or object.
@@ -37,6 +40,7 @@ impl StoredValue {
             StoredValue::Null => Value::Null,
             StoredValue::Boolean(value) => Value::Boolean(*value),
             StoredValue::Number(value) => Value::Number(*value),
+            StoredValue::Integer(digits) => Value::Integer(digits),
             StoredValue::Text(text) => Value::Text(text),
             StoredValue::Composite(fingerprint) => Value::Composite(*fingerprint),
         }
@@ -49,6 +53,7 @@ impl From<Value<'_>> for StoredValue {
             Value::Null => StoredValue::Null,
             Value::Boolean(value) => StoredValue::Boolean(value),
             Value::Number(value) => StoredValue::Number(value),
+            Value::Integer(digits) => StoredValue::Integer(digits.into()),
             Value::Text(text) => StoredValue::Text(text.into()),
             Value::Composite(fingerprint) => StoredValue::Composite(fingerprint),
         }
@@ -60,10 +65,41 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Ordering {
     match (left, right) {
         (Value::Boolean(left), Value::Boolean(right)) => left.cmp(&right),
         (Value::Number(left), Value::Number(right)) => left.total_cmp(&right),
+        (Value::Integer(_) | Value::Number(_), Value::Integer(_) | Value::Number(_)) => compare_numbers(left, right),
         (Value::Text(left), Value::Text(right)) => left.cmp(right),
         (Value::Composite(left), Value::Composite(right)) => left.cmp(&right),
         _ => kind_rank(left).cmp(&kind_rank(right)),
     }
+}
+
+/// Compares two numbers of which at least one has digits that no double is written with. Rounding keeps the order, so
+/// their digits count only where the nearest doubles are equal.
+fn compare_numbers(left: Value<'_>, right: Value<'_>) -> Ordering {
+    let nearest = nearest_double(left).total_cmp(&nearest_double(right));
+    nearest.then_with(|| compare_integers(&digits_of(left), &digits_of(right)))
+}
+
+/// The double that is nearest to a number; 0 for other values.
+fn nearest_double(value: Value<'_>) -> f64 {
+    match value {
+        Value::Number(value) => value,
+        Value::Integer(digits) => std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0.0),
+        _ => 0.0,
+    }
+}
+
+fn digits_of(value: Value<'_>) -> Cow<'_, [u8]> {
+    match value {
+        Value::Integer(digits) => Cow::Borrowed(digits),
+        Value::Number(value) => Cow::Owned(written(value).into_bytes()),
+        _ => Cow::Borrowed(&[]),
+    }
+}
+
+/// Compares whole numbers by their digits. Both have the same sign.
+fn compare_integers(left: &[u8], right: &[u8]) -> Ordering {
+    let absolute = left.len().cmp(&right.len()).then_with(|| left.cmp(right));
+    if left.first() == Some(&b'-') { absolute.reverse() } else { absolute }
 }
 
 /// Rank of a value's kind in the sort order. Values are sorted by kind first.
@@ -71,7 +107,7 @@ pub fn kind_rank(value: Value<'_>) -> u8 {
     match value {
         Value::Null => 0,
         Value::Boolean(_) => 1,
-        Value::Number(_) => 2,
+        Value::Number(_) | Value::Integer(_) => 2,
         Value::Text(_) => 3,
         Value::Composite(_) => 4,
     }
@@ -84,9 +120,10 @@ pub fn sort_prefix(value: Value<'_>) -> u64 {
     let rest = match value {
         Value::Null => 0,
         Value::Boolean(value) => value.into(),
-        Value::Number(value) => {
-            let bits = value.to_bits();
-            (if value.is_sign_negative() { !bits } else { bits | 1 << 63 }) >> 3
+        Value::Number(_) | Value::Integer(_) => {
+            let nearest = nearest_double(value);
+            let bits = nearest.to_bits();
+            (if nearest.is_sign_negative() { !bits } else { bits | 1 << 63 }) >> 3
         }
         Value::Text(text) => {
             let mut first = [0; 8];
@@ -363,9 +400,28 @@ mod tests {
             vec![b"", b"\0", b"\0\0", b"a", b"a\0", b"abcdef", b"abcdefg", b"abcdefgh", b"b", b"\xf0\xbf\xbf"];
         let numbers =
             [f64::NEG_INFINITY, -1e308, -1.5, -5e-324, 0.0, 5e-324, 1.0, 1.0 + f64::EPSILON, 2e9, f64::INFINITY];
+        let integers = [
+            Value::Integer(b"-123456789012345678901234567891"),
+            Value::Integer(b"-123456789012345678901234567890"),
+            Value::Integer(b"-9007199254740993"),
+            Value::Number(-9_007_199_254_740_992.0),
+            Value::Number(9_007_199_254_740_992.0),
+            Value::Integer(b"9007199254740993"),
+            Value::Number(9_007_199_254_740_994.0),
+            Value::Number(12_345_678_901_234_567_000.0),
+            Value::Integer(b"12345678901234567168"),
+            Value::Number(1e20),
+            Value::Integer(b"100000000000000000001"),
+        ];
+        let (below, above) = integers.split_at(4);
+        let numbers = numbers.map(Value::Number);
         let rising = [Value::Null, Value::Boolean(false), Value::Boolean(true)]
             .into_iter()
-            .chain(numbers.into_iter().map(Value::Number))
+            .chain(numbers[..2].iter().copied())
+            .chain(below.iter().copied())
+            .chain(numbers[2..9].iter().copied())
+            .chain(above.iter().copied())
+            .chain(numbers[9..].iter().copied())
             .chain(texts.into_iter().map(Value::Text))
             .chain([Value::Composite([0, 5]), Value::Composite([1, 0]), Value::Composite([u64::MAX, 0])]);
         for pair in rising.collect::<Vec<_>>().windows(2) {

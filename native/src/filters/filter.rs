@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::error::{Error, Result};
 use crate::filters::dictionary::{StoredValue, compare, kind_rank};
-use crate::filters::json::{Json, Value};
+use crate::filters::json::{Json, Number, Value};
 use crate::filters::memory_set::MemorySet;
 
 /// Maximum nesting depth of a parsed filter. This limit makes recursive parsing safe. It is twice the depth to which
@@ -294,8 +294,11 @@ impl FilterParser<'_> {
         }
         // A number is passed as a string, because JSON cannot represent infinity, and the bound 1e400 is infinite.
         let written = std::str::from_utf8(self.text(self.required(node, "number")?)?).ok();
-        let number = written.and_then(|text| text.parse::<f64>().ok()).filter(|number| !number.is_nan());
-        Ok(Comparison { operator, bound: StoredValue::Number(number.ok_or_else(|| unknown("bound"))? + 0.0) })
+        let bound = match written.and_then(Number::parse).ok_or_else(|| unknown("bound"))? {
+            Number::Double(number) => StoredValue::Number(number),
+            Number::Integer(digits) => StoredValue::Integer(digits.as_bytes().into()),
+        };
+        Ok(Comparison { operator, bound })
     }
 
     fn values(&self, node: usize) -> Result<Vec<StoredValue>> {

@@ -25,6 +25,7 @@ enum Kind {
     Null,
     Boolean(bool),
     Number(f64),
+    Integer(Span),
     Text(Span),
     Array([u64; 2]),
     Object([u64; 2]),
@@ -51,6 +52,8 @@ pub enum Value<'json> {
     Boolean(bool),
     /// A double that is neither NaN nor -0.
     Number(f64),
+    /// The digits of a whole number, after a minus if it is negative, that no double is written with.
+    Integer(&'json [u8]),
     /// A text in the encoding described above.
     Text(&'json [u8]),
     /// 128-bit fingerprint of an array or object. Arrays are equal if all their items are equal, objects if they have
@@ -91,6 +94,7 @@ impl Json {
             Kind::Null => Value::Null,
             Kind::Boolean(value) => Value::Boolean(value),
             Kind::Number(value) => Value::Number(value),
+            Kind::Integer(span) => Value::Integer(self.text(span)),
             Kind::Text(span) => Value::Text(self.text(span)),
             Kind::Array(fingerprint) | Kind::Object(fingerprint) => Value::Composite(fingerprint),
         }
@@ -171,8 +175,8 @@ impl Json {
                     canonical.push(3);
                     canonical.extend(value.to_le_bytes());
                 }
-                Value::Text(text) => {
-                    canonical.push(4);
+                Value::Text(text) | Value::Integer(text) => {
+                    canonical.push(if matches!(self.value(child), Value::Text(_)) { 4 } else { 6 });
                     canonical.extend((text.len() as u64).to_le_bytes());
                     canonical.extend(text);
                 }
@@ -183,6 +187,37 @@ impl Json {
             }
         }
     }
+}
+
+/// A number as it is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number<'text> {
+    /// A double that is neither NaN nor -0.
+    Double(f64),
+    /// A whole number whose digits no double is written with.
+    Integer(&'text str),
+}
+
+/// Maximum number of digits of a whole number that is always a double.
+const DOUBLE_DIGITS: usize = 15;
+
+impl Number<'_> {
+    /// The number that a text stands for; `None` if it stands for none, or is NaN.
+    pub fn parse(text: &str) -> Option<Number<'_>> {
+        let number = text.parse::<f64>().ok().filter(|number| !number.is_nan())?;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_whole && digits.len() > DOUBLE_DIGITS && number.is_finite() && written(number) != text {
+            return Some(Number::Integer(text));
+        }
+        // Adding 0 turns -0 into 0.
+        Some(Number::Double(number + 0.0))
+    }
+}
+
+/// A double in digits: the fewest that no other double is nearer to, and zeros.
+pub fn written(number: f64) -> String {
+    number.to_string()
 }
 
 /// Random hash keys for the two halves of a fingerprint. They are drawn once per process.
@@ -257,10 +292,16 @@ impl Parser<'_> {
         let rest = &self.input[self.at..];
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-        let parsed = std::str::from_utf8(&rest[..length]).ok().and_then(|text| text.parse::<f64>().ok());
-        let number = parsed.ok_or_else(|| self.unexpected())?;
-        // Adding 0 turns -0 into 0.
-        Ok(self.advance(length, Kind::Number(number + 0.0)))
+        let text = std::str::from_utf8(&rest[..length]).map_err(|_| self.unexpected())?;
+        let kind = match Number::parse(text).ok_or_else(|| self.unexpected())? {
+            Number::Double(number) => Kind::Number(number),
+            Number::Integer(digits) => {
+                let start = self.json.texts.len() as u32;
+                self.json.texts.extend_from_slice(digits.as_bytes());
+                Kind::Integer(Span { start, end: self.json.texts.len() as u32 })
+            }
+        };
+        Ok(self.advance(length, kind))
     }
 
     fn string(&mut self) -> Result<Span> {
@@ -369,7 +410,9 @@ mod tests {
             ("1", "1.0"),
             ("-0", "0"),
             ("[-0.0]", "[0e5]"),
-            ("9007199254740993", "9007199254740992"),
+            ("1e20", "100000000000000000000"),
+            ("[1.5e21]", "[1500000000000000000000]"),
+            ("9007199254740993", "9007199254740993"),
             ("1e400", "2e999"),
             ("\"\\ud83d\\ude00\\u00e9\"", "\"😀é\""),
             ("\"\\/\\b\\f\\n\\r\\t\\\"\\\\\"", "\"/\\u0008\\u000c\\u000a\\u000D\\u0009\\u0022\\u005c\""),
@@ -381,6 +424,10 @@ mod tests {
             ("1", "\"1\""),
             ("[]", "{}"),
             ("[1,2]", "[2,1]"),
+            ("9007199254740993", "9007199254740992"),
+            ("[-9007199254740993]", "[-9007199254740992]"),
+            ("12345678901234567890", "\"12345678901234567890\""),
+            ("123456789012345678901234567890", "123456789012345678901234567891"),
             ("[[1],2]", "[[1,2]]"),
             ("{\"a\":1}", "{\"a\":1,\"b\":null}"),
             ("{\"a\":\"b\"}", "{\"b\":\"a\"}"),

@@ -4,6 +4,7 @@
 import { Fault } from "../../domain/fault.ts";
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
 import type { Json } from "../../domain/json.ts";
+import { exactInteger, parseJson } from "../../kit/exact-json.ts";
 import { NativeError } from "./addon.ts";
 
 /** The JSON text of a filter. */
@@ -42,7 +43,7 @@ function conditionToJson(condition: FilterCondition): Json {
       return {
         kind: "compares",
         operator,
-        ...(typeof bound === "number" ? { number: String(bound) } : { text: bound }),
+        ...(typeof bound === "string" ? { text: bound } : { number: String(bound) }),
       };
     }
     case "contains":
@@ -53,7 +54,9 @@ function conditionToJson(condition: FilterCondition): Json {
 // Infinity is left out: no stored value equals it, and JSON would turn it into null.
 function valuesToJson({ scalars, composites }: FilterValues): { readonly [key: string]: Json } {
   return {
-    scalars: [...scalars].filter((scalar) => typeof scalar !== "number" || Number.isFinite(scalar)),
-    composites: [...composites].map((composite): Json => JSON.parse(composite)),
+    scalars: [...scalars]
+      .filter((scalar) => typeof scalar !== "number" || Number.isFinite(scalar))
+      .map((scalar) => (typeof scalar === "bigint" ? exactInteger(scalar) : scalar)),
+    composites: [...composites].map((composite): Json => parseJson(composite) as Json),
   };
 }

@@ -2,6 +2,7 @@
 // over piece by piece.
 
 import { createHash } from "node:crypto";
+import { parseJson } from "../../kit/exact-json.ts";
 import { TimeSlice } from "../../kit/time-slice.ts";
 import {
   type ArrivingJson,
@@ -55,7 +56,7 @@ class ArrivingBody implements ArrivingJson {
     isSetApart: (path: readonly JsonStep[]) => boolean,
   ): Promise<ParsedJson> {
     const slice = new TimeSlice();
-    const root: Container = { value: JSON.parse(skeleton) };
+    const root: Container = { value: parseJson(skeleton) };
     for (const [index, { path, groups }] of arrays.entries()) {
       await slice.next();
       const place = placeOf(root, JSON.parse(path), `\0array ${index}`);
@@ -63,7 +64,7 @@ class ArrivingBody implements ArrivingJson {
       const items: unknown[] = [];
       for (let group = 0; group < groups; group++) {
         await slice.next();
-        const parsed = JSON.parse(this.#native.group(index, group)) as unknown[];
+        const parsed = parseJson(this.#native.group(index, group)) as unknown[];
         for (const item of parsed) items.push(item);
       }
       place.container[place.step] = items;

@@ -2,10 +2,9 @@
 // fields that several resources share. Types, validation and the OpenAPI document all derive from these schemas.
 
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
-import { Text } from "../check.ts";
+import { ObjectOfAnything, Text } from "../check.ts";
 
 /** Objects in requests refuse unknown fields. If a misspelt scope or filter were silently ignored, data would leak. */
 const closed = { additionalProperties: false } as const;
@@ -118,7 +117,7 @@ export const paging = {
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
 /** A JSON object with arbitrary fields. */
-export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
+export const JsonMap = ObjectOfAnything();
 /** A retrieval mode. */
 export const Mode = OneOf(
   MODE_NAMES,

@@ -2,8 +2,10 @@
 
 import { invariant } from "../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { DEFAULT_SETTINGS } from "../../domain/project.ts";
 import { ExportError, type ExportedSettings, type ExportRecord, type RecordOf } from "../../domain/project-export.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 import { groupsWithin } from "../../kit/groups.ts";
 import type { VectorReader } from "../../ports/vector-reader.ts";
 import type { Dialect } from "../dialect.ts";
@@ -133,7 +135,7 @@ export class ProjectExport {
         yield {
           ...recordOf("message", row),
           sources: shown.map(({ position, memory_id, shown }) => ({
-            ...{ position: Number(position), memory_id, shown: JSON.parse(shown) },
+            ...{ position: Number(position), memory_id, shown: parseJson(shown) as JsonObject },
           })),
         };
       }

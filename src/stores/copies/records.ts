@@ -7,6 +7,7 @@ import {
   type ExportType,
   type RecordOf,
 } from "../../domain/project-export.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 import { LIVE } from "../rows/sql.ts";
 import type { AnyRow } from "../session.ts";
 
@@ -77,7 +78,7 @@ const FORMS: Readonly<
   text: [(value) => value, (value) => value as string],
   integer: [Number, (value) => value as number],
   flag: [(value) => value === 1n, Number],
-  json: [(value) => JSON.parse(value as string), (value) => JSON.stringify(value)],
+  json: [(value) => parseJson(value as string), (value) => JSON.stringify(value)],
   hex: [encodedAs("hex"), decodedFrom("hex")],
   base64: [encodedAs("base64"), decodedFrom("base64")],
   apart: [() => null, () => null],

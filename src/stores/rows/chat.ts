@@ -4,6 +4,7 @@ import type { AnswerState } from "../../domain/answer-state.ts";
 import type { Chat, Message, MessageRole, MessageSource } from "../../domain/chat.ts";
 import type { ChatId, MemoryKey, MessageId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 import { LIVE } from "./sql.ts";
 
 /** Maximum length of a title made from a message, in code points including `…`: fits one line in a list of chats. */
@@ -82,7 +83,7 @@ export function toMessage(row: MessageRow, sources: readonly SourceRow[]): Messa
     sources: sources.map(
       (source): MessageSource => ({
         memoryKey: source.memory_key as MemoryKey,
-        shown: JSON.parse(source.shown) as JsonObject,
+        shown: parseJson(source.shown) as JsonObject,
       }),
     ),
     isInterrupted: row.is_interrupted === 1n,

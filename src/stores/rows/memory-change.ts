@@ -10,6 +10,7 @@ import {
   EXTRACTED_FIELDS,
   type ExtractedField,
 } from "../../domain/memory-attributes.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 import { foldTitle, type MemoryRow } from "./memory.ts";
 import { type GivenColumns, OWN_ATTRIBUTES, type TextColumns, toColumn } from "./memory-columns.ts";
 import { type ContentFingerprint, fingerprintOfFile } from "./memory-file.ts";
@@ -28,7 +29,7 @@ export function isUnchanged(known: MemoryRow, after: GivenColumns): boolean {
     OWN_ATTRIBUTES.every(
       ({ column, type }) =>
         after[column] === known[column] ||
-        (type === "object" && isDeepStrictEqual(JSON.parse(`${after[column]}`), JSON.parse(`${known[column]}`))),
+        (type === "object" && isDeepStrictEqual(parseJson(`${after[column]}`), parseJson(`${known[column]}`))),
     )
   );
 }

@@ -14,6 +14,7 @@ import {
   type ServerAttribute,
   type TypeOf,
 } from "../../domain/memory-attributes.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 
 /** Value of a column: times are integers, lists and objects are JSON. */
 type Stored<Name extends AttributeName> = TypeOf<Name> extends "time" | "future" ? bigint : string;
@@ -80,7 +81,7 @@ export function attributesIn(row: AttributeColumns): MemoryAttributes {
   for (const { property, column, isTime, isJson } of READ) {
     const value = row[column];
     if (value === null || (!isTime && !isJson)) attributes[property] = value;
-    else attributes[property] = isTime ? Number(value) : JSON.parse(value as string);
+    else attributes[property] = isTime ? Number(value) : parseJson(value as string);
   }
   return attributes as MemoryAttributes;
 }

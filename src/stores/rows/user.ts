@@ -3,6 +3,7 @@
 import type { EventId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { User, UserDraft, UserEvent } from "../../domain/user.ts";
+import { parseJson } from "../../kit/exact-json.ts";
 
 /** The columns of a UserRow, for SELECT and RETURNING. */
 export const USER_COLUMNS = "known_key, id, name, email, metadata, time_zone, created_at";
@@ -66,7 +67,7 @@ export function toUser(row: UserRow): User {
     id: row.id,
     name: row.name,
     email: row.email,
-    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
+    metadata: row.metadata === null ? null : (parseJson(row.metadata) as JsonObject),
     timeZone: row.time_zone,
     createdAt: Number(row.created_at),
   };
@@ -78,7 +79,7 @@ export function toEvent(row: EventRow, userId: string): UserEvent {
     id: row.id as EventId,
     userId,
     type: row.type,
-    data: JSON.parse(row.data) as JsonObject,
+    data: parseJson(row.data) as JsonObject,
     createdAt: Number(row.created_at),
   };
 }
