@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::entities::admissible_graph::AdmissibleGraph;
+use crate::entities::explore::{Curation, EntityNode, EntityPath, EntityQuery, Explorer, Surroundings};
 use crate::entities::graph::EntityGraph;
 use crate::entities::mentions::{EntitySources, MentionExtractor, PhraseSet};
 use crate::entities::neighbours::{self, Neighbourhood};
@@ -426,6 +427,35 @@ impl Project {
         let mut still_admitted = vec![ordinal];
         self.memory_table.retain_admitted(within, &mut still_admitted, |ordinal| *ordinal);
         Ok(if still_admitted.is_empty() { Neighbourhood::default() } else { found })
+    }
+
+    /// Lists the entities of an admissible set.
+    pub fn entities(&self, within: &Admissible, curation: &Curation, query: &EntityQuery) -> Result<Vec<EntityNode>> {
+        check_limit(query.limit)?;
+        let set = self.memory_table.still_visible(within)?;
+        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).list(set.iter(), query))
+    }
+
+    /// Returns an entity with its surroundings in an admissible set. `None` if the set does not mention it.
+    pub fn entity(
+        &self,
+        hash: u64,
+        within: &Admissible,
+        curation: &Curation,
+        limit: usize,
+    ) -> Result<Option<Surroundings>> {
+        check_limit(limit)?;
+        let set = self.memory_table.still_visible(within)?;
+        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).surroundings(hash, limit))
+    }
+
+    /// Returns a shortest path between two entities in an admissible set.
+    pub fn entity_path(&self, from: u64, to: u64, within: &Admissible, curation: &Curation) -> Result<EntityPath> {
+        let set = self.memory_table.still_visible(within)?;
+        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).path(from, to))
     }
 
     /// Returns the stored passages of the given chunks.

@@ -55,6 +55,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   not_found: { status: 404, summary: "There is no such route." },
   memory_not_found: { status: 404, summary: "There is no such memory for this key." },
   relation_not_found: { status: 404, summary: "No person has said anything of these two memories." },
+  entity_not_found: { status: 404, summary: "No memory for this key mentions such an entity." },
   chat_not_found: { status: 404, summary: "There is no such chat for this key." },
   user_not_found: { status: 404, summary: "There is no such user for this key." },
   job_not_found: { status: 404, summary: "There is no such job for this key, or it ended more than 7 days ago." },

@@ -116,6 +116,7 @@ export interface WrittenAnswer {
 /** Groups of operations in the order of the reference, each with its description. */
 export const GROUPS = {
   Memories: "Texts that are stored and indexed, so that search and query can find them.",
+  Graph: "Entities that memories mention, and how they are connected.",
   Chats: "Conversations whose questions are answered from memories.",
   OpenAI:
     "Routes for clients of OpenAI: models, chat completions and embeddings. Errors have OpenAI's form, and streams have no event names.",

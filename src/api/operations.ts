@@ -6,6 +6,7 @@ import type { AnswerService } from "../services/answers.ts";
 import type { ChatService } from "../services/chats.ts";
 import type { DeletionService } from "../services/deletions.ts";
 import type { EmbeddingService } from "../services/embeddings.ts";
+import type { EntityService } from "../services/entities.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
 import type { ProfileService } from "../services/profile.ts";
@@ -18,6 +19,7 @@ import { activityOperation } from "./activity.ts";
 import { chatOperations } from "./chats.ts";
 import { deletionOperations } from "./deletions.ts";
 import { embedderOperations } from "./embedders.ts";
+import { entityOperations } from "./graph.ts";
 import { historyOperations } from "./history.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
@@ -37,6 +39,7 @@ import { webhookOperations } from "./webhooks.ts";
 export interface OperationDependencies extends UploadDependencies, UrlDependencies {
   readonly deletions: DeletionService;
   readonly graph: GraphService;
+  readonly entities: EntityService;
   readonly search: SearchService;
   readonly answers: AnswerService;
   readonly chats: ChatService;
@@ -58,6 +61,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     ...relationOperations(uses.relations),
     ...historyOperations(uses.history),
     graphOperation(uses),
+    ...entityOperations(uses.entities),
     uploadOperation(uses),
     ...urlOperations(uses),
     ...searchOperations(uses),

@@ -19,6 +19,7 @@ import { AnswerService } from "../services/answers.ts";
 import { ChatService } from "../services/chats.ts";
 import { DeletionService } from "../services/deletions.ts";
 import { EmbeddingService } from "../services/embeddings.ts";
+import { EntityService } from "../services/entities.ts";
 import { GraphService } from "../services/graph.ts";
 import { HistoryService } from "../services/history.ts";
 import { Intake } from "../services/intake.ts";
@@ -141,6 +142,7 @@ export function createOperations(
       files,
       formats: fileFormats,
     }),
+    entities: new EntityService({ entities: stores.entities, memories, accounts, index, clock }),
     graph: new GraphService({ memories, accounts, index, extractions, clock }),
     ...{ search, answers, activity, clock },
     embeddings: new EmbeddingService(embedders, queue),

@@ -1,20 +1,27 @@
-// Public ids of chunks. They are computed from the keys, so they need not be stored, and encrypted, so that they reveal
-// neither the number nor the order of the chunks of a server.
+// Public ids of chunks and entities. They are computed from the keys, so they need not be stored, and encrypted, so
+// that they reveal neither the number nor the order of the chunks of a server.
 
-import { type Cipheriv, createCipheriv } from "node:crypto";
-import { base32, type ChunkId, type ChunkKey } from "./ids.ts";
+import { type Cipheriv, createCipheriv, createDecipheriv } from "node:crypto";
+import type { EntityHash } from "./entity.ts";
+import { base32, type ChunkId, type ChunkKey, type EntityId, fromBase32 } from "./ids.ts";
+import type { CursorBinding } from "./page.ts";
 
 /** Number of bytes of a project's secret: a key of AES-128. */
 export const PROJECT_SECRET_BYTES = 16;
+
+/** First half of the blocks of entities; that of chunks is 0. */
+const OF_ENTITY = 1n;
 
 /** Maps the keys of a project's chunks to public ids. Different keys have different ids, and ids never change. */
 export class ChunkIds {
   /** AES-128 of single blocks: a permutation of 128-bit numbers. */
   readonly #cipher: Cipheriv;
   readonly #block = Buffer.alloc(16);
+  readonly #secret: Uint8Array;
 
   /** @param secret `PROJECT_SECRET_BYTES` random bytes, which never change */
   constructor(secret: Uint8Array) {
+    this.#secret = secret;
     this.#cipher = createCipheriv("aes-128-ecb", secret, null);
     this.#cipher.setAutoPadding(false);
   }
@@ -23,5 +30,25 @@ export class ChunkIds {
   of(key: ChunkKey): ChunkId {
     this.#block.writeBigUInt64BE(key, 8);
     return `chunk_${base32(this.#cipher.update(this.#block))}` as ChunkId;
+  }
+
+  /** The public id of an entity: `ent_`, and its hash in the same way as a chunk's key. */
+  ofEntity(hash: EntityHash): EntityId {
+    const block = Buffer.alloc(16);
+    block.writeBigUInt64BE(OF_ENTITY);
+    block.writeBigUInt64BE(hash, 8);
+    return `ent_${base32(this.#cipher.update(block))}` as EntityId;
+  }
+
+  /** The hash of the entity with an id; null if it is an id of another project. */
+  entityOf(id: EntityId): EntityHash | null {
+    const decipher = createDecipheriv("aes-128-ecb", this.#secret, null).setAutoPadding(false);
+    const block = decipher.update(fromBase32(id.slice("ent_".length)));
+    return block.readBigUInt64BE() === OF_ENTITY ? block.readBigUInt64BE(8) : null;
+  }
+
+  /** Binds cursors to a list of the project that its index makes. */
+  cursorBinding(list: string): CursorBinding {
+    return { list, secret: () => this.#secret };
   }
 }

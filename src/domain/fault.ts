@@ -17,6 +17,7 @@ export type FaultCode =
   | "not_found"
   | "memory_not_found"
   | "relation_not_found"
+  | "entity_not_found"
   | "chat_not_found"
   | "user_not_found"
   | "job_not_found"

@@ -7,6 +7,8 @@ type Branded<T, Name extends string> = T & { readonly [brand]: Name };
 export type MemoryId = Branded<string, "MemoryId">;
 /** Public id of a chunk: `chunk_` and 26 characters. It is computed from the key (chunk-ids.ts). */
 export type ChunkId = Branded<string, "ChunkId">;
+/** Public id of an entity: `ent_` and 26 characters. It is computed from its hash (chunk-ids.ts). */
+export type EntityId = Branded<string, "EntityId">;
 /** Public id of a project: `prj_` and 26 characters. */
 export type ProjectId = Branded<string, "ProjectId">;
 /** Public id of an API key: `key_` and 26 characters. */
@@ -38,6 +40,7 @@ export type UserKey = Branded<bigint, "UserKey">;
 export const ID_PREFIXES = {
   memory: "mem",
   chunk: "chunk",
+  entity: "ent",
   project: "prj",
   key: "key",
   chat: "chat",
@@ -85,6 +88,18 @@ export function base32(bytes: Uint8Array): string {
     }
   }
   return text;
+}
+
+/** The 16 bytes of 26 characters of `base32`. */
+export function fromBase32(text: string): Uint8Array {
+  let value = 0n;
+  for (const character of text) value = (value << 5n) | BigInt(ALPHABET.indexOf(character));
+  const bytes = new Uint8Array(16);
+  for (let at = 15; at >= 0; at--) {
+    bytes[at] = Number(value & 0xffn);
+    value >>= 8n;
+  }
+  return bytes;
 }
 
 /** Patterns of ids, by prefix. They are compiled once, because every request checks an id. */

@@ -57,6 +57,8 @@ export const LIMITS = {
    */
   neighboursDefault: 20,
   neighbours: 100,
+  /** Maximum number of entities of a project that have a name or a merge of a person. */
+  entityNotes: 10_000,
   queryCharacters: 8_192,
   requestIdCharacters: 128,
   /** Maximum length of a user's `name` and `email`, and of the names of keys and projects. */

@@ -78,6 +78,11 @@ const field = <Value>(
   what: string,
   test: (value: unknown) => boolean,
 ): ExportField<Value> => ({ form, what, test: test as ExportField<Value>["test"] });
+const entityHash = field<string>(
+  "text",
+  "16 hexadecimal digits",
+  (value) => typeof value === "string" && /^[0-9a-f]{16}$/.test(value),
+);
 const text = field<string>("text", "a text", (value) => typeof value === "string");
 const flag = field<boolean>("flag", "true or false", (value) => typeof value === "boolean");
 const isInteger = (value: unknown) => Number.isSafeInteger(value);
@@ -300,6 +305,8 @@ export const EXPORT_FIELDS = {
     is_enabled: flag,
     created_at: count,
   },
+  /** What a person said of an entity: 16 hexadecimal digits, as `merged_into`. */
+  entity: { entity: entityHash, name: orNull(text), merged_into: orNull(entityHash), updated_at: count },
   /** Queries and tokens of a calendar month (UTC). */
   usage: { month_start: count, queries: count, prompt_tokens: count, completion_tokens: count },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, ExportField>>>>;

@@ -22,6 +22,7 @@
 // - The data of one project cannot be reached through another project.
 
 import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
+import type { EntityHash } from "../domain/entity.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { SearchLeg } from "../domain/signals.ts";
@@ -223,10 +224,65 @@ export interface GraphPath {
 }
 
 /**
- * The surface form by which an entity was recognised: a title, capitalised words or words of scripts without capitals
+ * The surface forms by which entities are recognised: a title, capitalised words or words of scripts without capitals
  * (`name`), a text in quotation marks, an identifier, a date, or a key phrase.
  */
-export type EntityKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
+export const ENTITY_KIND_NAMES = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
+/** One of them. */
+export type EntityKind = (typeof ENTITY_KIND_NAMES)[number];
+
+/** What people said of entities, as far as a viewer may see it. */
+export interface EntityCuration {
+  /** Pairs of an entity and the one that it counts as, which is not merged itself. */
+  readonly merged: readonly (readonly [EntityHash, EntityHash])[];
+  readonly named: readonly (readonly [EntityHash, string])[];
+}
+
+/** Selects entities of a list. */
+export interface EntityQuery {
+  /** A part of the name, in lower case. */
+  readonly part: string | null;
+  readonly kind: EntityKind | null;
+  /** `EntityNode.order` of the last entity of the page before. */
+  readonly after: bigint | null;
+  readonly limit: number;
+}
+
+/** An entity that memories of an admissible set mention. */
+export interface EntityNode {
+  readonly hash: EntityHash;
+  readonly name: string;
+  readonly kind: EntityKind;
+  readonly memories: number;
+  /** A chunk that mentions it. */
+  readonly chunkKey: ChunkKey;
+  /** Place in the list: entities that more memories mention have smaller ones. */
+  readonly order: bigint;
+}
+
+/** A passage that mentions entities. */
+export interface EntityPassage {
+  readonly chunkKey: ChunkKey;
+  readonly memoryKey: MemoryKey;
+}
+
+/** An entity with its surroundings. */
+export interface FoundEntity {
+  readonly entity: EntityNode;
+  /** Entities of the same passages, the greatest weight first; weights are in 0..1. */
+  readonly neighbours: readonly { readonly entity: EntityNode; readonly weight: number }[];
+  /** Newest first, at most 20. */
+  readonly passages: readonly EntityPassage[];
+}
+
+/** A shortest path between two entities of at most four links. */
+export interface FoundPath {
+  readonly knowsFirst: boolean;
+  readonly knowsLast: boolean;
+  /** Empty if there is no path. */
+  readonly entities: readonly EntityNode[];
+  readonly links: readonly EntityPassage[];
+}
 
 /** An entity of one memory. */
 export interface MemoryEntity {
@@ -350,6 +406,12 @@ export interface SearchIndex {
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
   /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
+  /** Lists entities, those that most memories mention first. A merged one counts as the other one. */
+  entities(within: AdmissibleSet, curation: EntityCuration, query: EntityQuery): Promise<readonly EntityNode[]>;
+  /** An entity, or the one that it is merged into, with at most `limit` neighbours; null if nothing mentions it. */
+  entity(hash: EntityHash, within: AdmissibleSet, curation: EntityCuration, limit: number): Promise<FoundEntity | null>;
+  /** A path between two entities, over passages that mention both ends of a link. */
+  entityPath(from: EntityHash, to: EntityHash, within: AdmissibleSet, curation: EntityCuration): Promise<FoundPath>;
   /** The embedding models of the project. */
   models(): Eventually<IndexModels>;
 }

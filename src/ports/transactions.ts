@@ -33,6 +33,7 @@ import type { AccountStore } from "./account-store.ts";
 import type { ActivityStore } from "./activity-store.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { DeletionStore } from "./deletion-store.ts";
+import type { EntityStore } from "./entity-store.ts";
 import type { HistoryStore } from "./history-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
@@ -56,6 +57,7 @@ export interface Stores {
   readonly relations: RelationStore;
   readonly history: HistoryStore;
   readonly activity: ActivityStore;
+  readonly entities: EntityStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
@@ -89,6 +91,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   relations: ["of", "supersededAt", "waiting"],
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
   activity: ["note", "list"], // what is noted is stored by `flush`
+  entities: ["notes"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

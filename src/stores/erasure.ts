@@ -86,10 +86,12 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
       ofMemories: `${about} AND ${within("record_key", "idempotency_records", ofProject)}`,
     },
     { table: "users", ofUser, ofProject },
-    ...["webhooks", "monthly_usage", "daily_ingestion_tokens", "activity", "project_models"].map((table) => ({
-      table,
-      ofProject,
-    })),
+    ...["webhooks", "monthly_usage", "daily_ingestion_tokens", "activity", "entity_notes", "project_models"].map(
+      (table) => ({
+        table,
+        ofProject,
+      }),
+    ),
     { table: "project_service", with: "projects", ofProject },
     { table: "project_changes", with: "projects", ofProject },
     { table: "projects", ofProject },

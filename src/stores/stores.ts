@@ -7,6 +7,7 @@ import { StoredChats } from "./chat-store.ts";
 import type { StoreContext } from "./context.ts";
 import { StoredDeletions } from "./deletion-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
+import { StoredEntities } from "./entity-store.ts";
 import { StoredHistory } from "./history/history-store.ts";
 import { StoredAnswers } from "./idempotency-store.ts";
 import { StoredJobs } from "./job-store.ts";
@@ -35,6 +36,7 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     relations: new StoredRelations(session, context),
     history: new StoredHistory(session, context),
     activity: new StoredActivity(session, context),
+    entities: new StoredEntities(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),

@@ -53,6 +53,8 @@ interface World {
   readonly memoryId: string;
   /** Belongs to no user, like `nobodysChatId`. */
   readonly nobodysMemoryId: string;
+  /** Only memories of the user mention it. */
+  readonly entityId: string;
   readonly failedMemoryId: string;
   readonly fetchedMemoryId: string;
   readonly chatId: string;
@@ -216,12 +218,14 @@ async function build(): Promise<World> {
     const { body } = await send("GET", owner, { target: `${route}?limit=1` });
     cursors.set(`GET ${route}`, body.cursor);
   }
+  const entities = await send("GET", owner, { target: `/graph/entities?${query({ userId })}` });
   return {
     owner,
     projectId,
     userId,
     memoryId: memory.id,
     nobodysMemoryId: nobodys.id,
+    entityId: entities.body.data[0].id,
     failedMemoryId: unreadable.body.id,
     fetchedMemoryId: fetched.id,
     chatId: chat.id,
@@ -247,6 +251,12 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "POST /memories/retry": (_, naming) => ({ target: "/memories/retry", body: naming }),
   "GET /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}` }),
   "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
+  "GET /graph/entities": (_, naming) => ({ target: `/graph/entities?${query({ limit: "100", ...naming })}` }),
+  "GET /graph/entities/{}": ({ entityId }) => ({ target: `/graph/entities/${entityId}?limit=100` }),
+  "GET /graph/path": ({ entityId }, naming) => ({
+    target: `/graph/path?${query({ from: entityId, to: entityId, ...naming })}`,
+  }),
+  "PUT /graph/entities/{}": ({ entityId }) => ({ target: `/graph/entities/${entityId}`, body: { name: "Taken over" } }),
   "PUT /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}`, body: { title: "Taken over" } }),
   "PUT /memories/{}/relations": ({ memoryId, fetchedMemoryId }) => ({
     target: `/memories/${memoryId}/relations`,
@@ -383,6 +393,7 @@ function takesUser({ path, query: parameters, body }: Promised): boolean {
 /** The expected answer for a key of another project that has the scope. */
 function foreign({ method, path, successes }: Promised): Expected {
   const [, collection = ""] = path.split("/");
+  if (collection === "graph" && path !== "/graph/entities") return { status: 404, code: "entity_not_found" };
   const code = `${collection.replace(/ies$/, "y").replace(/s$/, "")}_not_found`;
   const isMade = routeOf({ method, path }) === "POST /users/{}/events"; // a user of the other project
   const isEveryones = collection === "models";
@@ -394,6 +405,7 @@ function confined(operation: Promised, isNaming: boolean): Expected {
   const { path, isForConfinedKeys, successes } = operation;
   if (!isForConfinedKeys || path.startsWith("/users/") || routeOf(operation) === "POST /users") return REFUSED;
   if (path.includes("{}")) return foreign(operation);
+  if (path === "/graph/path" && !isNaming) return foreign(operation);
   if (!isNaming) return { status: successes };
   return path === "/memories/batch" ? { status: 400, code: "invalid_request" } : REFUSED;
 }
@@ -445,10 +457,13 @@ async function stateOf(world: World): Promise<State> {
   const user = encodeURIComponent(world.userId);
   // only resources that existed from the beginning, because other users may create resources in the same project
   const mine = async (target: string) => {
-    const { data } = await read(`${target}?limit=100`);
-    return (data as { readonly id: string }[])
-      .filter(({ id }) => world.markers.includes(id))
-      .map((item) => ({ ...item, last_used_at: null }));
+    const data: { readonly id: string }[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: Answered["body"] = await read(`${target}?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      data.push(...page.data);
+      cursor = page.cursor;
+    }
+    return data.filter(({ id }) => world.markers.includes(id)).map((item) => ({ ...item, last_used_at: null }));
   };
   const search = await send("POST", world.owner, {
     target: "/memories/search",
@@ -783,7 +798,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(15);
+    expect(takers.length).toBe(17);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

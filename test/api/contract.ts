@@ -170,6 +170,20 @@ export const OPERATIONS: readonly Promised[] = [
   promised("GET /memories/{}/history", readMemories, [200], false, { name: "getMemoryHistory", query: PAGE }),
   promised("DELETE /memories/{}/history", writeMemories, [204], false, { name: "eraseMemoryHistory" }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
+  promised("GET /graph/entities", readMemories, [200], false, {
+    name: "listEntities",
+    query: ["q", "kind", "userId", ...PAGE],
+  }),
+  promised("GET /graph/entities/{}", readMemories, [200], false, { name: "getEntity", query: ["userId", "limit"] }),
+  promised("GET /graph/path", readMemories, [200], false, {
+    name: "findPath",
+    query: ["from", "to", "userId"],
+    required: ["from", "to"],
+  }),
+  promised("PUT /graph/entities/{}", ["memories:write", false], [200], false, {
+    name: "updateEntity",
+    body: ["name", "merged_into"],
+  }),
   promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
   promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),
   promised("DELETE /memories", writeMemories, [200, 202], false, {
@@ -370,6 +384,9 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
   ProjectEmbedder: ["projectId", "model", "previous", "change"],
+  Entity: ["id", "name", "kind", "memories"],
+  EntitySurroundings: ["id", "name", "kind", "memories", "neighbours", "passages"],
+  EntityPath: ["entities", "links"],
   Activity: ["step", "data"],
   ActivityPoint: [
     ...["at", "stored", "deleted", "failed", "queue", "answered", "partial", "not_found"],
@@ -396,7 +413,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ["insufficient_scope"],
   404: [
     ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found", "job_not_found"],
-    "relation_not_found",
+    ...["relation_not_found", "entity_not_found"],
     ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],

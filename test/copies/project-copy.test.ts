@@ -105,6 +105,8 @@ async function fill(service: TestService, site: URL): Promise<void> {
     const body = { memory_id: far.body.id, type };
     expect((await call("PUT", `/v1/memories/${page.body.id}/relations`, body)).status).toBe(200);
   }
+  const [entity] = (await call("GET", "/v1/graph/entities?limit=1")).body.data;
+  expect((await call("PUT", `/v1/graph/entities/${entity.id}`, { name: "A name of its own" })).status).toBe(200);
 }
 
 /** Rows that refer to a project which is not visible. */
@@ -186,6 +188,8 @@ describe("an exported project", () => {
     expect(of("webhook")).toMatchObject([{ url: "https://1.1.1.1/hook", events: ["memory.completed"] }]);
     expect(of("usage")).toHaveLength(1);
     expect(of("relation")).toMatchObject([{ kind: "refines", by: "person", state: "active", evidence: null }]);
+    const digits = expect.stringMatching(/^[0-9a-f]{16}$/);
+    expect(of("entity")).toMatchObject([{ entity: digits, name: "A name of its own", merged_into: null }]);
     const by = expect.stringMatching(/^key_/);
     expect(of("earlier_text")).toMatchObject([{ content: "Bob's first draft.", version: 1, passages: 1, by }]);
     expect(of("earlier_relation")).toMatchObject([{ kind: "duplicates", by: "person", removed_by: by }]);

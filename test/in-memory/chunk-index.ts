@@ -3,6 +3,7 @@
 // `Disk` of a closed one has the same stored data.
 
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
+import type { EntityHash } from "../../src/domain/entity.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import { type Filter, type FilteredAttributes, matchesFilter } from "../../src/domain/filter.ts";
 import type { ChunkKey, MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
@@ -11,7 +12,12 @@ import {
   type AdmissibleSet,
   type ChunkIndex,
   type ChunkKeys,
+  type EntityCuration,
   type EntityKind,
+  type EntityNode,
+  type EntityQuery,
+  type FoundEntity,
+  type FoundPath,
   type GraphHits,
   type GraphOptions,
   type GraphPath,
@@ -634,6 +640,89 @@ export class InMemoryProjectIndex implements ProjectIndex {
           .sort((a, b) => b.weight - a.weight)
           .slice(0, limit),
       };
+    });
+  }
+
+  /** The passages of each entity, with merged ones under their target. */
+  #explored(within: AdmissibleSet, { merged, named }: EntityCuration) {
+    const [into, names] = [new Map(merged), new Map(named)];
+    const explored = new Map<EntityHash, { name: string; kind: EntityKind; chunks: StoredChunk[] }>();
+    for (const chunk of this.#chunks(within)) {
+      for (const [key, { name, kind }] of chunk.entities) {
+        const hash = BigInt(Bun.hash.wyhash(key));
+        const target = into.get(hash) ?? hash;
+        const entity = explored.get(target) ?? { name: names.get(target) ?? name, kind, chunks: [] };
+        if (!entity.chunks.includes(chunk)) entity.chunks.push(chunk);
+        explored.set(target, entity);
+      }
+    }
+    const node = (hash: EntityHash): EntityNode => {
+      const { name = "", kind = "phrase", chunks = [] } = explored.get(hash) ?? {};
+      const memories = new Set(chunks.map(({ memoryKey }) => memoryKey)).size;
+      const order = (BigInt(2 ** 20 - memories) << 40n) | (hash >> 24n);
+      return { hash, name, kind, memories, chunkKey: chunks[0]?.chunkKey ?? (0n as ChunkKey), order };
+    };
+    return { explored, node, targetOf: (hash: EntityHash) => into.get(hash) ?? hash };
+  }
+
+  entities(within: AdmissibleSet, curation: EntityCuration, query: EntityQuery): Promise<readonly EntityNode[]> {
+    return this.calls.read("index.entities", () => {
+      const { explored, node } = this.#explored(within, curation);
+      const { part, kind, after, limit } = query;
+      return [...explored.keys()]
+        .map(node)
+        .filter((each) => part === null || each.name.toLowerCase().includes(part))
+        .filter((each) => (kind === null || each.kind === kind) && (after === null || each.order > after))
+        .sort((a, b) => (a.order < b.order ? -1 : 1))
+        .slice(0, limit);
+    });
+  }
+
+  entity(...[asked, within, curation, limit]: Parameters<ProjectIndex["entity"]>): Promise<FoundEntity | null> {
+    return this.calls.read("index.entity", () => {
+      const { explored, node, targetOf } = this.#explored(within, curation);
+      const hash = targetOf(asked);
+      const own = explored.get(hash)?.chunks ?? [];
+      if (own.length === 0) return null;
+      const shared = [...explored].map(([other, { chunks }]) => {
+        return { entity: node(other), weight: chunks.filter((chunk) => own.includes(chunk)).length };
+      });
+      const neighbours = shared.filter(({ entity, weight }) => entity.hash !== hash && weight > 0);
+      const greatest = Math.max(1, ...neighbours.map(({ weight }) => weight));
+      return {
+        entity: node(hash),
+        neighbours: neighbours
+          .sort((a, b) => b.weight - a.weight)
+          .slice(0, limit)
+          .map(({ entity, weight }) => ({ entity, weight: weight / greatest })),
+        passages: own.toReversed().slice(0, 20),
+      };
+    });
+  }
+
+  entityPath(...[from, to, within, curation]: Parameters<ProjectIndex["entityPath"]>): Promise<FoundPath> {
+    return this.calls.read("index.entityPath", () => {
+      const { explored, node, targetOf } = this.#explored(within, curation);
+      const [first, last] = [targetOf(from), targetOf(to)];
+      const known = { knowsFirst: explored.has(first), knowsLast: explored.has(last) };
+      let paths: { readonly hashes: readonly EntityHash[]; readonly links: readonly StoredChunk[] }[] = [
+        { hashes: [first], links: [] },
+      ];
+      const seen = new Set([first]);
+      for (let step = 0; step <= 4 && known.knowsFirst && known.knowsLast; step++) {
+        const found = paths.find(({ hashes }) => hashes.at(-1) === last);
+        if (found !== undefined) return { ...known, entities: found.hashes.map(node), links: found.links };
+        paths = paths.flatMap(({ hashes, links }) =>
+          (explored.get(hashes.at(-1) ?? 0n)?.chunks ?? []).flatMap((chunk) =>
+            [...explored].flatMap(([other, { chunks }]) => {
+              if (seen.has(other) || !chunks.includes(chunk)) return [];
+              seen.add(other);
+              return [{ hashes: [...hashes, other], links: [...links, chunk] }];
+            }),
+          ),
+        );
+      }
+      return { ...known, entities: [], links: [] };
     });
   }
 

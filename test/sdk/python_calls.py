@@ -148,6 +148,10 @@ def check(make):  # noqa: PLR0915
     assert mneme.memories.get(said.id, known_at=removed.at).relations == []
     mneme.memories.erase_history(said.id)
     mneme.memories.delete(said.id)
+    [pot] = mneme.graph.entities(limit=1).take(1)
+    assert mneme.graph.entity(pot.id, limit=5).passages
+    assert mneme.graph.update(pot.id, name="The pot").name == "The pot"
+    assert [each.name for each in mneme.graph.path(pot.id, pot.id).entities] == ["The pot"]
     found = mneme.memories.search(
         "Where is the spare key?", user_id="ada", limit=3, mode="hybrid", filters={"tags": "house"}, explain=True
     )

@@ -78,6 +78,14 @@ assert.equal((await mneme.memories.get(said.id, { knownAt: removed.at })).relati
 await mneme.memories.eraseHistory(said.id);
 await mneme.memories.delete(said.id);
 
+const [pot] = await mneme.graph.entities({ limit: 1 }).take(1);
+assert.ok((await mneme.graph.entity(pot.id, { limit: 5 })).passages.length > 0);
+assert.equal((await mneme.graph.update(pot.id, { name: "The pot" })).name, "The pot");
+assert.deepEqual(
+  (await mneme.graph.path(pot.id, pot.id)).entities.map(({ name }) => name),
+  ["The pot"],
+);
+
 const params = { userId: "ada", limit: 3, mode: "hybrid", filters: { tags: "house" }, explain: true };
 const { results, explain } = await mneme.memories.search("Where is the spare key?", params);
 assert.equal(results[0].memory_id, memory.id);

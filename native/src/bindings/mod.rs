@@ -16,6 +16,7 @@
 //! | `vector_model` | an embedding model and vectors of it |
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
+//! | `explore` | the entities of a project: list, surroundings, paths |
 //! | `encoder` | the model encoder |
 //! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
@@ -26,6 +27,7 @@
 pub mod admissible;
 mod conversions;
 pub mod encoder;
+pub mod explore;
 pub mod graph;
 pub mod index;
 pub mod json;

@@ -15,10 +15,12 @@
 //! | `query_entities` | the entities that a query names, and how sure the graph is of them |
 //! | `walk` | graph search: finds passages that are linked to the entities of a query |
 //! | `neighbours` | the graph around one memory |
+//! | `explore` | the entities of an admissible set: list, surroundings, paths; names and merges that a person gave |
 
 pub(crate) mod admissible_graph;
 mod caseless_function_words;
 mod dates;
+pub(crate) mod explore;
 mod function_words;
 pub(crate) mod graph;
 mod korean_particles;

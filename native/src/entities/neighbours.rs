@@ -165,7 +165,7 @@ fn neighbours(
 }
 
 /// Returns the letter of the most specific kind among the marks.
-fn kind(marks: u8) -> char {
+pub(crate) fn kind(marks: u8) -> char {
     let kinds = [(TITLE, 't'), (DATE, 'd'), (IDENTIFIER, 'i'), (QUOTED, 'q'), (CAPITALISED, 'c'), (PHRASE, 'k')];
     kinds.iter().find(|(mark, _)| marks & mark != 0).map_or('c', |(_, letter)| *letter)
 }

@@ -59,7 +59,7 @@ pub(crate) struct Mention<'record> {
     pub(crate) surface: &'record str,
 }
 
-/// Hash of a word's normalised form. It is chosen for speed and may change, because records do not contain it.
+/// Hash of a word's normalised form. It must never change: stored names of entities refer to the hashes of their words.
 pub(crate) fn word_hash(form: &str) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(form.as_bytes());

@@ -3,6 +3,7 @@
 import { type Embedder, getUsage, listEmbedders, type Usage } from "./core/index.ts";
 import { MnemeError } from "./errors.ts";
 import { Chats } from "./resources/chats.ts";
+import { Graph } from "./resources/graph.ts";
 import { Keys } from "./resources/keys.ts";
 import { Memories } from "./resources/memories.ts";
 import { Completions, Embeddings, Models } from "./resources/models.ts";
@@ -33,6 +34,7 @@ const RETRIES_MAX = 2;
 /** A client of one Mneme server, with one API key. */
 export class Mneme {
   readonly memories: Memories;
+  readonly graph: Graph;
   readonly chats: Chats;
   readonly users: Users;
   readonly keys: Keys;
@@ -61,6 +63,7 @@ export class Mneme {
       userAgent: "document" in globalThis ? null : `mneme-client-typescript/${VERSION}`,
     });
     this.memories = new Memories(this.#transport, fetch);
+    this.graph = new Graph(this.#transport);
     this.chats = new Chats(this.#transport);
     this.users = new Users(this.#transport);
     this.keys = new Keys(this.#transport);

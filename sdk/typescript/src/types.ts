@@ -28,6 +28,12 @@ export type NewChat = NonNullable<core.CreateChatData["body"]>;
 export type MemoryScope = Omit<NewChat, "title">;
 /** Which chats a list has. */
 export type ChatListParams = Omit<NonNullable<core.ListChatsData["query"]>, "cursor">;
+/** Which entities a list has. */
+export type EntityListParams = Omit<NonNullable<core.ListEntitiesData["query"]>, "cursor">;
+/** What of an entity to read. */
+export type EntityParams = NonNullable<core.GetEntityData["query"]>;
+/** A name of an entity and what it is the same as; null takes it back. */
+export type EntityChange = core.UpdateEntityData["body"];
 /** A user to create or change; null clears a field. */
 export type UserChange = Omit<core.UpsertUserData["body"], "id">;
 /** A key to create. */

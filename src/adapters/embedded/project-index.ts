@@ -10,6 +10,11 @@ import { overlapped } from "../../kit/pipelined.ts";
 import type {
   AdmissibleSet,
   ChunkKeys,
+  EntityCuration,
+  EntityNode,
+  EntityQuery,
+  FoundEntity,
+  FoundPath,
   IndexModel,
   IndexModels,
   IndexVerification,
@@ -31,6 +36,7 @@ import type { NativeIndex } from "../native/addon-types.ts";
 import { nativeChunks } from "../native/chunks.ts";
 import { faultOfFilter, filterJson } from "../native/filter-json.ts";
 import { ENTITY_KINDS } from "./entity-kinds.ts";
+import { entityNodeOf, forNativeCuration, forNativeQuery, foundEntityOf, foundPathOf } from "./explored-entities.ts";
 import { HeldPublications } from "./held-publications.ts";
 import { checkFiles, compare, findingsOf, removeSurplus } from "./index-check.ts";
 import { memoryOfIndex } from "./index-memory.ts";
@@ -341,6 +347,19 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       }),
       neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
     };
+  }
+
+  async entities(within: AdmissibleSet, curation: EntityCuration, query: EntityQuery): Promise<readonly EntityNode[]> {
+    return (await this.#native.entities(within, forNativeCuration(curation), forNativeQuery(query))).map(entityNodeOf);
+  }
+
+  async entity(...[hash, within, curation, limit]: Parameters<ProjectIndex["entity"]>): Promise<FoundEntity | null> {
+    const found = await this.#native.entity(hash, within, forNativeCuration(curation), limit);
+    return found === null ? null : foundEntityOf(found);
+  }
+
+  async entityPath(...[from, to, within, curation]: Parameters<ProjectIndex["entityPath"]>): Promise<FoundPath> {
+    return foundPathOf(await this.#native.entityPath(from, to, within, forNativeCuration(curation)));
   }
 
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {

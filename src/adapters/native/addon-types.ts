@@ -66,6 +66,63 @@ export interface Differences {
   readonly surplusMemories: BigUint64Array;
 }
 
+/**
+ * What a person said of entities, which are named by their hashes: `merged[i]` counts as `into[i]`, which is not
+ * merged itself, and `named[i]` has the name `names[i]`.
+ */
+export interface EntityCuration {
+  readonly merged: BigUint64Array;
+  readonly into: BigUint64Array;
+  readonly named: BigUint64Array;
+  readonly names: readonly string[];
+}
+
+/** Selects entities of a list. */
+export interface EntityListOptions {
+  /** A part of the name, in lower case. */
+  readonly part?: string;
+  readonly kind?: "t" | "c" | "q" | "i" | "d" | "k";
+  /** `order` of the last entity of the page before. */
+  readonly after?: bigint;
+  /** 1 to 2,000. */
+  readonly limit: number;
+}
+
+/** An entity of an admissible set. */
+export interface EntityNode {
+  /** Hash of its words. It never changes. */
+  readonly hash: bigint;
+  readonly name: string;
+  /** First letter of title, capitalised, quoted, identifier, date or key phrase. */
+  readonly kind: "t" | "c" | "q" | "i" | "d" | "k";
+  /** Number of admissible memories that mention it. */
+  readonly memories: number;
+  /** A chunk that mentions it. */
+  readonly chunkKey: bigint;
+  /** Place in the list, below 2^63. */
+  readonly order: bigint;
+}
+
+/** A path between two entities, and the passages of its links. */
+export interface EntityPath {
+  readonly knowsFirst: boolean;
+  readonly knowsLast: boolean;
+  /** Empty if there is no path. */
+  readonly entities: readonly EntityNode[];
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+}
+
+/** An entity with those of the same passages, and the passages that mention it, the newest first. */
+export interface EntitySurroundings {
+  readonly entity: EntityNode;
+  readonly neighbours: readonly EntityNode[];
+  /** Weight of each neighbour in 0..1, the greatest first. */
+  readonly weights: readonly number[];
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+}
+
 /** The result of a check. */
 export interface FileCheck {
   /** What is wrong with the file; absent if nothing is, or if the file was replaced since it was listed. */
@@ -264,6 +321,21 @@ export interface NativeEncoder {
 
 /** An open project. */
 export interface NativeIndex {
+  /** See `Project::entities`. */
+  entities(
+    within: NativeAdmissible,
+    curation: EntityCuration,
+    options: EntityListOptions,
+  ): Promise<readonly EntityNode[]>;
+  /** See `Project::entity`. */
+  entity(
+    hash: bigint,
+    within: NativeAdmissible,
+    curation: EntityCuration,
+    limit: number,
+  ): Promise<EntitySurroundings | null>;
+  /** See `Project::entity_path`. */
+  entityPath(from: bigint, to: bigint, within: NativeAdmissible, curation: EntityCuration): Promise<EntityPath>;
   /** See `Project::search_graph`. `seedKeys` and `seedScores` are parallel; at most 10 seeds are allowed. */
   searchGraph(
     query: string,

@@ -178,7 +178,7 @@ class ProjectImport {
         if (record.type === "vectors") throw strayVectors(record.memory_id);
         if (record.type === "relation" || record.type === "earlier_relation") throw strayRelation(record);
         if (record.type === "earlier_text") throw strayText(record);
-        const which = "id" in record ? record.id : `of ${record.month_start}`;
+        const which = whichOf(record);
         throw new ExportError(`${record.type} ${which} exists already, or another one has its externalId`);
       }
     });
@@ -363,6 +363,11 @@ function strayVectors(memoryId: string): ExportError {
 
 function strayText({ memory_id, version }: RecordOf<"earlier_text">): ExportError {
   return new ExportError(`text ${version} of memory ${memory_id} is there twice, or the memory is not in the file`);
+}
+
+function whichOf(record: Exclude<BatchRecord, RecordOf<"vectors" | "relation" | "earlier_relation" | "earlier_text">>) {
+  if (record.type === "usage") return `of ${record.month_start}`;
+  return record.type === "entity" ? record.entity : record.id;
 }
 
 function strayRelation({ memory_id, other_id }: RecordOf<"relation" | "earlier_relation">): ExportError {

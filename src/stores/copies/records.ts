@@ -63,6 +63,10 @@ export const RECORD_ROWS = {
     from: "messages JOIN chats USING (chat_key) WHERE chats.project_key = $project",
   },
   webhook: { table: "webhooks", key: "webhook_key", columns: "*", from: "webhooks WHERE project_key = $project" },
+  entity: {
+    ...{ table: "entity_notes", owners: ["project"], key: "entity_note_key", columns: "*" },
+    from: "entity_notes WHERE project_key = $project",
+  },
   usage: {
     ...{ table: "monthly_usage", owners: ["project"], key: "month_start", columns: "*" },
     from: "monthly_usage WHERE project_key = $project",

@@ -555,6 +555,20 @@ CREATE TABLE activity (
 CREATE INDEX activity_by_end ON activity (step_ms, at);
 `;
 
+// What people said of entities.
+const ENTITY_NOTES = `
+CREATE TABLE entity_notes (
+  entity_note_key ${KEY},
+  project_key bigint NOT NULL REFERENCES projects,
+  -- hash of its words: 16 hexadecimal digits, as merged_into
+  entity ${TEXT} NOT NULL,
+  name ${TEXT},
+  merged_into ${TEXT},
+  updated_at bigint NOT NULL,
+  UNIQUE (project_key, entity)
+);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -570,4 +584,5 @@ export const MIGRATIONS: readonly string[] = [
   EARLIER_STATES,
   LAST_CLIENTS,
   ACTIVITY,
+  ENTITY_NOTES,
 ];

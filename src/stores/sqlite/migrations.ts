@@ -595,6 +595,20 @@ CREATE TABLE activity (
 CREATE INDEX activity_by_end ON activity (step_ms, at);
 `;
 
+// What people said of entities.
+const ENTITY_NOTES = `
+CREATE TABLE entity_notes (
+  entity_note_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- hash of its words: 16 hexadecimal digits, as merged_into
+  entity TEXT NOT NULL,
+  name TEXT,
+  merged_into TEXT,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (project_key, entity)
+) STRICT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -619,6 +633,7 @@ export const MIGRATIONS: readonly string[] = [
   EARLIER_STATES,
   LAST_CLIENTS,
   ACTIVITY,
+  ENTITY_NOTES,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

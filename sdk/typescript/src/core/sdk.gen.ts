@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type ServerSentEventsResult, type TDataShape } from './client/index.ts';
-import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CountMemoriesData, CountMemoriesErrors, CountMemoriesResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetActivityData, GetActivityErrors, GetActivityResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoriesData, RetryMemoriesErrors, RetryMemoriesResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
+import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CountMemoriesData, CountMemoriesErrors, CountMemoriesResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, FindPathData, FindPathErrors, FindPathResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetActivityData, GetActivityErrors, GetActivityResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetEntityData, GetEntityErrors, GetEntityResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEntitiesData, ListEntitiesErrors, ListEntitiesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoriesData, RetryMemoriesErrors, RetryMemoriesResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateEntityData, UpdateEntityErrors, UpdateEntityResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -255,6 +255,62 @@ export const getMemoryHistory = <ThrowOnError extends boolean = false>(options: 
 export const getMemoryGraph = <ThrowOnError extends boolean = false>(options: Options<GetMemoryGraphData, ThrowOnError>): RequestResult<GetMemoryGraphResponses, GetMemoryGraphErrors, ThrowOnError> => (options.client ?? client).get<GetMemoryGraphResponses, GetMemoryGraphErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/memories/{id}/graph',
+    ...options
+});
+
+/**
+ * List the entities that memories mention, those that most memories mention first.
+ *
+ * Requires the scope `memories:read`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const listEntities = <ThrowOnError extends boolean = false>(options?: Options<ListEntitiesData, ThrowOnError>): RequestResult<ListEntitiesResponses, ListEntitiesErrors, ThrowOnError> => (options?.client ?? client).get<ListEntitiesResponses, ListEntitiesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/graph/entities',
+    ...options
+});
+
+/**
+ * Read an entity, those of the same passages, and passages that mention it. One that was merged into another answers with the other.
+ *
+ * Requires the scope `memories:read`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getEntity = <ThrowOnError extends boolean = false>(options: Options<GetEntityData, ThrowOnError>): RequestResult<GetEntityResponses, GetEntityErrors, ThrowOnError> => (options.client ?? client).get<GetEntityResponses, GetEntityErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/graph/entities/{id}',
+    ...options
+});
+
+/**
+ * Name an entity, or say that it is the same as another one (`merged_into`). null takes it back. It stays when the index is rebuilt.
+ *
+ * Requires the scope `memories:write`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const updateEntity = <ThrowOnError extends boolean = false>(options: Options<UpdateEntityData, ThrowOnError>): RequestResult<UpdateEntityResponses, UpdateEntityErrors, ThrowOnError> => (options.client ?? client).put<UpdateEntityResponses, UpdateEntityErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/graph/entities/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Find a shortest path between two entities, over at most four passages that mention both ends of a link.
+ *
+ * Requires the scope `memories:read`. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const findPath = <ThrowOnError extends boolean = false>(options: Options<FindPathData, ThrowOnError>): RequestResult<FindPathResponses, FindPathErrors, ThrowOnError> => (options.client ?? client).get<FindPathResponses, FindPathErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/graph/path',
     ...options
 });
 

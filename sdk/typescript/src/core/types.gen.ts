@@ -331,6 +331,87 @@ export type Embeddings = {
     };
 };
 
+export type Entity = {
+    /**
+     * ent_…
+     */
+    id: string;
+    name: string;
+    /**
+     * how it was recognised
+     */
+    kind: 'title' | 'name' | 'quote' | 'identifier' | 'date' | 'phrase';
+    /**
+     * number of memories that mention it
+     */
+    memories: number;
+};
+
+export type EntityList = {
+    data: Array<Entity>;
+    has_more: boolean;
+    /**
+     * pass it to the next request; null on the last page
+     */
+    cursor: string | null;
+};
+
+export type EntityPath = {
+    /**
+     * from the first to the last; empty if there is no path
+     */
+    entities: Array<Entity>;
+    /**
+     * passages that mention an entity and the next one
+     */
+    links: Array<{
+        chunk_id: string;
+        memory_id: string;
+    }>;
+};
+
+export type EntitySurroundings = {
+    /**
+     * ent_…
+     */
+    id: string;
+    name: string;
+    /**
+     * how it was recognised
+     */
+    kind: 'title' | 'name' | 'quote' | 'identifier' | 'date' | 'phrase';
+    /**
+     * number of memories that mention it
+     */
+    memories: number;
+    /**
+     * entities of the same passages, the strongest connection first
+     */
+    neighbours: Array<{
+        /**
+         * ent_…
+         */
+        id: string;
+        name: string;
+        /**
+         * how it was recognised
+         */
+        kind: 'title' | 'name' | 'quote' | 'identifier' | 'date' | 'phrase';
+        /**
+         * strength of the connection, 0 to 1; the strongest one has 1
+         */
+        weight: number;
+    }>;
+    /**
+     * that mention it, newest first, at most 20
+     */
+    passages: Array<{
+        chunk_id: string;
+        memory_id: string;
+        content: string;
+    }>;
+};
+
 export type Error = {
     error: ErrorBody;
 };
@@ -339,7 +420,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -863,7 +944,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -2783,6 +2864,302 @@ export type GetMemoryGraphResponses = {
 };
 
 export type GetMemoryGraphResponse = GetMemoryGraphResponses[keyof GetMemoryGraphResponses];
+
+export type ListEntitiesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `cursor` of the previous page
+         */
+        cursor?: string;
+        /**
+         * part of the name, case-insensitive
+         */
+        q?: string;
+        /**
+         * how it was recognised
+         */
+        kind?: 'title' | 'name' | 'quote' | 'identifier' | 'date' | 'phrase';
+        /**
+         * only what memories of this user mention
+         */
+        userId?: string;
+    };
+    url: '/graph/entities';
+};
+
+export type ListEntitiesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_cursor`: The cursor is damaged, or belongs to another list or to other filters.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type ListEntitiesError = ListEntitiesErrors[keyof ListEntitiesErrors];
+
+export type ListEntitiesResponses = {
+    /**
+     * Success.
+     */
+    200: EntityList;
+};
+
+export type ListEntitiesResponse = ListEntitiesResponses[keyof ListEntitiesResponses];
+
+export type GetEntityData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the entity.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * only what memories of this user mention
+         */
+        userId?: string;
+        /**
+         * maximum number of neighbours
+         */
+        limit?: number;
+    };
+    url: '/graph/entities/{id}';
+};
+
+export type GetEntityErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `entity_not_found`: No memory for this key mentions such an entity.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetEntityError = GetEntityErrors[keyof GetEntityErrors];
+
+export type GetEntityResponses = {
+    /**
+     * Success.
+     */
+    200: EntitySurroundings;
+};
+
+export type GetEntityResponse = GetEntityResponses[keyof GetEntityResponses];
+
+export type UpdateEntityData = {
+    body: {
+        /**
+         * the name to show
+         */
+        name?: string | null;
+        /**
+         * ent_… of the entity that it is the same as
+         */
+        merged_into?: string | null;
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the entity.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/graph/entities/{id}';
+};
+
+export type UpdateEntityErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `entity_not_found`: No memory for this key mentions such an entity.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type UpdateEntityError = UpdateEntityErrors[keyof UpdateEntityErrors];
+
+export type UpdateEntityResponses = {
+    /**
+     * Success.
+     */
+    200: Entity;
+};
+
+export type UpdateEntityResponse = UpdateEntityResponses[keyof UpdateEntityResponses];
+
+export type FindPathData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * ent_…
+         */
+        from: string;
+        /**
+         * ent_…
+         */
+        to: string;
+        /**
+         * only what memories of this user mention
+         */
+        userId?: string;
+    };
+    url: '/graph/path';
+};
+
+export type FindPathErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `entity_not_found`: No memory for this key mentions such an entity.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type FindPathError = FindPathErrors[keyof FindPathErrors];
+
+export type FindPathResponses = {
+    /**
+     * Success.
+     */
+    200: EntityPath;
+};
+
+export type FindPathResponse = FindPathResponses[keyof FindPathResponses];
 
 export type UploadMemoryData = {
     body: {

@@ -12,6 +12,7 @@ from ..core.models.embedder import Embedder
 from ..core.models.embedder_list import EmbedderList
 from ..core.models.usage import Usage
 from .chats import AsyncChats
+from .graph import AsyncGraph
 from .keys import AsyncKeys
 from .memories import AsyncMemories
 from .models import AsyncCompletions, AsyncEmbeddings, AsyncModels
@@ -47,6 +48,7 @@ class AsyncMneme(AsyncClosing):
         """
         self._transport = AsyncTransport(settings_of(base_url, api_key, timeout, retries_max), http_client)
         self.memories = AsyncMemories(self._transport)
+        self.graph = AsyncGraph(self._transport)
         self.chats = AsyncChats(self._transport)
         self.users = AsyncUsers(self._transport)
         self.keys = AsyncKeys(self._transport)

@@ -12,6 +12,7 @@ from ..core.models.embedder import Embedder
 from ..core.models.embedder_list import EmbedderList
 from ..core.models.usage import Usage
 from .chats import Chats
+from .graph import Graph
 from .keys import Keys
 from .memories import Memories
 from .models import Completions, Embeddings, Models
@@ -47,6 +48,7 @@ class Mneme(Closing):
         """
         self._transport = Transport(settings_of(base_url, api_key, timeout, retries_max), http_client)
         self.memories = Memories(self._transport)
+        self.graph = Graph(self._transport)
         self.chats = Chats(self._transport)
         self.users = Users(self._transport)
         self.keys = Keys(self._transport)

@@ -53,6 +53,16 @@ from .embedder_list import EmbedderList
 from .embeddings import Embeddings
 from .embeddings_data_item import EmbeddingsDataItem
 from .embeddings_usage import EmbeddingsUsage
+from .entity import Entity
+from .entity_kind import EntityKind
+from .entity_list import EntityList
+from .entity_path import EntityPath
+from .entity_path_links_item import EntityPathLinksItem
+from .entity_surroundings import EntitySurroundings
+from .entity_surroundings_kind import EntitySurroundingsKind
+from .entity_surroundings_neighbours_item import EntitySurroundingsNeighboursItem
+from .entity_surroundings_neighbours_item_kind import EntitySurroundingsNeighboursItemKind
+from .entity_surroundings_passages_item import EntitySurroundingsPassagesItem
 from .error import Error
 from .error_body import ErrorBody
 from .error_body_code import ErrorBodyCode
@@ -74,6 +84,7 @@ from .key_list import KeyList
 from .key_scopes_item import KeyScopesItem
 from .key_with_secret import KeyWithSecret
 from .key_with_secret_scopes_item import KeyWithSecretScopesItem
+from .list_entities_kind import ListEntitiesKind
 from .list_memories_order import ListMemoriesOrder
 from .list_memories_status import ListMemoriesStatus
 from .matched_memories import MatchedMemories
@@ -236,6 +247,16 @@ __all__ = (
     "Embeddings",
     "EmbeddingsDataItem",
     "EmbeddingsUsage",
+    "Entity",
+    "EntityKind",
+    "EntityList",
+    "EntityPath",
+    "EntityPathLinksItem",
+    "EntitySurroundings",
+    "EntitySurroundingsKind",
+    "EntitySurroundingsNeighboursItem",
+    "EntitySurroundingsNeighboursItemKind",
+    "EntitySurroundingsPassagesItem",
     "Error",
     "ErrorBody",
     "ErrorBodyCode",
@@ -257,6 +278,7 @@ __all__ = (
     "KeyScopesItem",
     "KeyWithSecret",
     "KeyWithSecretScopesItem",
+    "ListEntitiesKind",
     "ListMemoriesOrder",
     "ListMemoriesStatus",
     "MatchedMemories",

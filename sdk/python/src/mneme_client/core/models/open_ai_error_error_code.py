@@ -7,6 +7,7 @@ OpenAiErrorErrorCode = Literal[
     "chat_not_found",
     "delivery_not_found",
     "document_quota_exceeded",
+    "entity_not_found",
     "external_id_conflict",
     "fetch_failed",
     "idempotency_conflict",

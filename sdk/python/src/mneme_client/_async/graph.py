@@ -1,0 +1,76 @@
+"""The graph: entities that memories mention, and how they are connected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._shared import body_of
+from ..core.api.graph import find_path, get_entity, list_entities, update_entity
+from ..core.models.entity import Entity
+from ..core.models.entity_list import EntityList
+from ..core.models.entity_path import EntityPath
+from ..core.models.entity_surroundings import EntitySurroundings
+from ..core.models.list_entities_kind import ListEntitiesKind
+from ..core.types import UNSET, Unset
+from .lists import AsyncList
+from .transport import AsyncTransport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._shared import CallOptions
+
+
+class AsyncGraph:
+    """The operations on entities."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def entities(
+        self,
+        *,
+        q: str | Unset = UNSET,
+        kind: ListEntitiesKind | Unset = UNSET,
+        user_id: str | Unset = UNSET,
+        limit: int | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> AsyncList[Entity]:
+        """List entities, those that most memories mention first. `q` is a part of the name."""
+
+        async def fetch(cursor: str | Unset) -> EntityList:
+            request = list_entities.request(q=q, kind=kind, user_id=user_id, limit=limit, cursor=cursor)
+            return await self._transport.call(request, EntityList.from_dict, options)
+
+        return AsyncList(fetch)
+
+    async def entity(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        user_id: str | Unset = UNSET,
+        limit: int | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> EntitySurroundings:
+        """Read an entity with at most `limit` neighbours, and passages that mention it."""
+        request = get_entity.request(id, user_id=user_id, limit=limit)
+        return await self._transport.call(request, EntitySurroundings.from_dict, options)
+
+    async def update(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        name: str | None | Unset = UNSET,
+        merged_into: str | None | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> Entity:
+        """Name an entity, or say that it is the same as another one. None takes it back."""
+        body = body_of(name=name, merged_into=merged_into)
+        return await self._transport.call(update_entity.request(id), Entity.from_dict, options, body=body)
+
+    async def path(
+        self, from_: str, to: str, *, user_id: str | Unset = UNSET, **options: Unpack[CallOptions]
+    ) -> EntityPath:
+        """Find a shortest path between two entities."""
+        request = find_path.request(from_=from_, to=to, user_id=user_id)
+        return await self._transport.call(request, EntityPath.from_dict, options)

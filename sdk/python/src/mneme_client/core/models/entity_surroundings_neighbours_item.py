@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.entity_surroundings_neighbours_item_kind import (
+    EntitySurroundingsNeighboursItemKind,
+    check_entity_surroundings_neighbours_item_kind,
+)
+
+T = TypeVar("T", bound="EntitySurroundingsNeighboursItem")
+
+
+@_attrs_define
+class EntitySurroundingsNeighboursItem:
+    """
+    Attributes:
+        id (str): ent_…
+        name (str):
+        kind (EntitySurroundingsNeighboursItemKind): how it was recognised
+        weight (float): strength of the connection, 0 to 1; the strongest one has 1
+    """
+
+    id: str
+    name: str
+    kind: EntitySurroundingsNeighboursItemKind
+    weight: float
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        name = self.name
+
+        kind: str = self.kind
+
+        weight = self.weight
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "id": id,
+                "name": name,
+                "kind": kind,
+                "weight": weight,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        name = d.pop("name")
+
+        kind = check_entity_surroundings_neighbours_item_kind(d.pop("kind"))
+
+        weight = d.pop("weight")
+
+        entity_surroundings_neighbours_item = cls(
+            id=id,
+            name=name,
+            kind=kind,
+            weight=weight,
+        )
+
+        entity_surroundings_neighbours_item.additional_properties = d
+        return entity_surroundings_neighbours_item
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
