@@ -62,7 +62,7 @@ const MEMORY = [
   "expires_at",
   "occurred_at",
 ];
-const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
+const UPLOAD = ["file", "ocr", ...MEMORY.filter((field) => field !== "content")];
 const SCOPE = ["userId", "agentId", "sessionId"];
 const SELECTED = ["status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt"];
 const SEARCH = [
@@ -200,7 +200,7 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("POST /memories/url", writeMemories, [200, 202], true, {
     name: "createMemoryFromUrl",
-    body: ["url", ...MEMORY.filter((field) => field !== "content")],
+    body: ["url", "ocr", ...MEMORY.filter((field) => field !== "content")],
     required: ["url"],
   }),
   promised("POST /memories/{}/refetch", writeMemories, [200, 202], false, { name: "refetchMemory" }),

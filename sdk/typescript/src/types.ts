@@ -6,6 +6,8 @@ import type * as core from "./core/index.ts";
 export type NewMemory = core.CreateMemoryData["body"];
 /** Everything of a new memory but its text. */
 export type MemoryAttributes = Omit<NewMemory, "content">;
+/** The attributes of a memory whose text is in a file, and whether text in pictures is read. */
+export type FileAttributes = Omit<core.CreateMemoryFromUrlData["body"], "url">;
 /** A change of a memory; null clears a field. */
 export type MemoryChange = core.UpdateMemoryData["body"];
 /** Which memories a list has. */

@@ -49,9 +49,7 @@ export const CreateMemory = Body({
 /** A checked body of createMemory. */
 export type CreateMemory = Static<typeof CreateMemory>;
 
-const OfFile = Optional(
-  OneOf(OCR_MODES, "whether text in pictures and scanned pages is read; default: the project's setting `ocr`"),
-);
+const OF_PICTURES = "whether text in pictures and scanned pages is read; default: the project's setting `ocr`";
 
 /** Body of createMemoryFromUrl; `null` counts as absent. */
 export const CreateMemoryFromUrl = Body({
@@ -60,7 +58,7 @@ export const CreateMemoryFromUrl = Body({
     maxLength: LIMITS.webhookUrlCharacters,
     description: "http or https URL of a page or file; the formats are those of uploads",
   }),
-  ocr: OfFile,
+  ocr: Optional(OneOf(OCR_MODES, OF_PICTURES)),
   ...givenAttributes,
 });
 
@@ -81,7 +79,11 @@ export const BatchCreate = Body({
 });
 
 /** Form fields of uploadMemory. `tags` and `metadata` are JSON, sent as text. */
-export const UploadFields = Body({ ...formAttributes, ocr: OfFile });
+export const UploadFields = Body({
+  ...formAttributes,
+  // web forms send every field, so an empty one counts as absent
+  ocr: Type.Optional(OneOf([...OCR_MODES, ""], OF_PICTURES)),
+});
 
 const selected = {
   status: Status,

@@ -3193,7 +3193,7 @@ export type UploadMemoryData = {
         /**
          * whether text in pictures and scanned pages is read; default: the project's setting `ocr`
          */
-        ocr?: 'auto' | 'off' | null;
+        ocr?: 'auto' | 'off' | '';
     };
     headers?: {
         /**

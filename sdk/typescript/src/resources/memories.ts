@@ -39,7 +39,7 @@ import { AnswerStream } from "../streams.ts";
 import type { CallOptions, CoreOptions, Transport, WriteOptions } from "../transport.ts";
 import type {
   DeletionConditions,
-  MemoryAttributes,
+  FileAttributes,
   MemoryChange,
   MemoryCountParams,
   MemoryListParams,
@@ -96,7 +96,7 @@ export class Memories {
    * Stores the text of a file, up to 100 MB: PDF, Office, OpenDocument, RTF, EPUB, HTML, Markdown, plain text and
    * source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
    */
-  async upload(file: Blob | File, attributes: MemoryAttributes = {}, options: UploadOptions = {}): Promise<Memory> {
+  async upload(file: Blob | File, attributes: FileAttributes = {}, options: UploadOptions = {}): Promise<Memory> {
     const named = options.filename === undefined ? file : new File([file], options.filename, { type: file.type });
     const { tags, metadata, ...texts } = attributes;
     const fields = Object.fromEntries(
@@ -115,7 +115,7 @@ export class Memories {
   }
 
   /** Stores the text of a page or file that the server fetches. @throws ApiError `unsafe_url`, `fetch_failed` */
-  async addUrl(url: string, attributes: MemoryAttributes = {}, options: StoreOptions = {}): Promise<Memory> {
+  async addUrl(url: string, attributes: FileAttributes = {}, options: StoreOptions = {}): Promise<Memory> {
     const body = { ...attributes, url };
     const stored = await this.#transport.call((core) => createMemoryFromUrl({ ...core, body }), "keyed", options);
     return this.#waited(stored, options);

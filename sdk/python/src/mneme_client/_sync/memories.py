@@ -160,6 +160,7 @@ class Memories:
         external_id: str | None = None,
         expires_at: Moment | None = None,
         occurred_at: Moment | None = None,
+        ocr: str | None = None,
         wait: bool = False,
         wait_timeout: float = WAIT_SECONDS_MAX,
         **options: Unpack[WriteOptions],
@@ -168,7 +169,7 @@ class Memories:
         source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
 
         `file` is a path, bytes, or a binary file. The ending of `filename` decides the format. `on_progress` is called
-        with the bytes that were read so far, and all of them.
+        with the bytes that were read so far, and all of them. `ocr` (`auto` or `off`): whether text in pictures is read.
         """
         form = form_of(
             title=title,
@@ -182,6 +183,7 @@ class Memories:
             external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
+            ocr=ocr,
         )
         memory = self._transport.call(
             upload_memory.request(),
@@ -208,6 +210,7 @@ class Memories:
         external_id: str | None | Unset = UNSET,
         expires_at: Moment | None | Unset = UNSET,
         occurred_at: Moment | None | Unset = UNSET,
+        ocr: str | None | Unset = UNSET,
         wait: bool = False,
         wait_timeout: float = WAIT_SECONDS_MAX,
         **options: Unpack[WriteOptions],
@@ -226,6 +229,7 @@ class Memories:
             external_id=external_id,
             expires_at=expires_at,
             occurred_at=occurred_at,
+            ocr=ocr,
         )
         memory = self._transport.call(
             create_memory_from_url.request(), Memory.from_dict, options, body=body, repeatable="keyed"
