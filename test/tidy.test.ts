@@ -115,6 +115,7 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
   [/^unpdf/, "src/documents/pdf/pdfjs", "go through openPdf"],
   [/^utif2$/, "src/documents/pictures/tiff.ts", "go through openTiff"],
+  [/^(postal-mime|@kenjiuno\/msgreader)$/, "src/documents/containers/", "go through readMail and readMsg"],
   [/^yaml$/, "src/documents/yaml/", "go through yamlText"],
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],
   [/^numfmt$/, "src/documents/office/xlsx-numbers.ts", "use what xlsx-numbers.ts exports"],

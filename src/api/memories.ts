@@ -269,8 +269,8 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
         return removed;
       },
       answer: () => NO_CONTENT,
-      finish: async (answer, { key }, { principal, query }) => {
-        if (query.purge === true) await memories.purgeNow(principal.projectId, [key]);
+      finish: async (answer, { keys }, { principal, query }) => {
+        if (query.purge === true) await memories.purgeNow(principal.projectId, keys);
         return answer;
       },
     }),

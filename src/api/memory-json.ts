@@ -27,6 +27,8 @@ export class MemoryJsonCache {
   }
 
   #withoutRelations(shown: MemoryWithContent): JsonText {
+    // the counts of parts change although the row of their container does not
+    if (shown.parts !== undefined) return new JsonText(JSON.stringify(memoryView(shown, this.progressOf)));
     const known = this.#json.get(shown.memory);
     if (known !== undefined) return known;
     const text = new JsonText(JSON.stringify(memoryView(shown, this.progressOf)));

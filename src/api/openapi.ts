@@ -245,7 +245,7 @@ function requestBody(
     type: "string",
     format: "binary",
     contentMediaType: "application/octet-stream",
-    description: `PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, TXT, Markdown, HTML, CSV, JSON, XML, YAML, IPYNB, SRT, VTT, ICS, VCF or source code, at most ${byteText(LIMITS.uploadBytes)}`,
+    description: `PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, TXT, Markdown, HTML, CSV, JSON, XML, YAML, IPYNB, SRT, VTT, ICS, VCF, EML, MSG, MBOX, ZIP or source code, at most ${byteText(LIMITS.uploadBytes)}`,
   };
   const { properties, required: others, ...rest } = schema;
   const form = {

@@ -43,10 +43,10 @@ export function listView<Item, Shown>(page: Page<Item>, view: (item: Item) => Sh
 
 /** A Memory. `progressOf` is called only while the memory is being processed. */
 export function memoryView(
-  { memory, content }: MemoryWithContent,
+  { memory, content, parts }: MemoryWithContent,
   progressOf: (memory: Memory) => Progress,
 ): View<typeof memories.Memory> {
-  const attributes = Object.assign(memoryAttributes(memory), { content });
+  const attributes = Object.assign(memoryAttributes(memory), { content }, parts === undefined ? {} : { parts });
   if (memory.state.status !== "processing") return attributes;
   return Object.assign(attributes, { progress: progressView(progressOf(memory)) });
 }

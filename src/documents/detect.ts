@@ -2,6 +2,7 @@
 // format has a function that recognises its files (formats.ts).
 
 import { open } from "node:fs/promises";
+import { type ReadableFile, readableBytes } from "./file-bytes.ts";
 import { sampleFile } from "./file-sample.ts";
 import { CERTAINTIES } from "./format.ts";
 import { extensionOfMediaType, FORMATS, isKnownExtension } from "./formats.ts";
@@ -17,22 +18,31 @@ export async function mediaTypeOf(
   filename: string,
   declared: string | null = null,
 ): Promise<string | null> {
-  const named = extensionOf(filename);
-  const extension = isKnownExtension(named) ? named : (extensionOfMediaType(declared) ?? named);
   const file = await open(path, "r");
   try {
-    const sample = await sampleFile(file, { extension, isKnown: isKnownExtension(extension) });
-    let best: { readonly mediaType: string; readonly rank: number } | null = null;
-    for (const format of FORMATS) {
-      const certainty = format.recognise(sample);
-      if (certainty === "content") return format.mediaType;
-      const rank = certainty === null ? -1 : CERTAINTIES.indexOf(certainty);
-      if (rank > (best?.rank ?? -1)) best = { mediaType: format.mediaType, rank };
-    }
-    return best?.mediaType ?? null;
+    return await mediaTypeOfFile(file, filename, declared);
   } finally {
     await file.close();
   }
+}
+
+/** Like `mediaTypeOf`, of a file in memory. */
+export function mediaTypeOfBytes(bytes: Uint8Array, filename: string, declared: string | null): Promise<string | null> {
+  return mediaTypeOfFile(readableBytes(bytes), filename, declared);
+}
+
+async function mediaTypeOfFile(file: ReadableFile, filename: string, declared: string | null): Promise<string | null> {
+  const named = extensionOf(filename);
+  const extension = isKnownExtension(named) ? named : (extensionOfMediaType(declared) ?? named);
+  const sample = await sampleFile(file, { extension, isKnown: isKnownExtension(extension) });
+  let best: { readonly mediaType: string; readonly rank: number } | null = null;
+  for (const format of FORMATS) {
+    const certainty = format.recognise(sample);
+    if (certainty === "content") return format.mediaType;
+    const rank = certainty === null ? -1 : CERTAINTIES.indexOf(certainty);
+    if (rank > (best?.rank ?? -1)) best = { mediaType: format.mediaType, rank };
+  }
+  return best?.mediaType ?? null;
 }
 
 function extensionOf(filename: string): string {

@@ -9,6 +9,7 @@ import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { textOf } from "../kit/pieced-text.ts";
 import {
   type DocumentFile,
+  type DocumentPart,
   type DocumentText,
   ReadFailure,
   type TextMark,
@@ -30,6 +31,7 @@ interface ResponseHead {
   readonly warnings?: readonly string[];
   /** Ids of pictures whose text has to be recognised. */
   readonly pictures?: readonly string[];
+  readonly parts?: readonly DocumentPart[];
   /** The file is the reason for the failure; the uploader sees `code` and `message`. */
   readonly failure?: { readonly code: FailureCode; readonly message: string };
   /** Message of an unexpected error in a reader. The file counts as damaged. */
@@ -65,18 +67,25 @@ export function encodeRequest(file: DocumentFile): string {
 
 /** The file of a request. */
 export function decodeRequest(line: string): DocumentFile {
-  const { path, bytes, filename, mediaType, contentSha256, recognition } = JSON.parse(line) as DocumentFile;
-  return {
-    ...{ path, bytes, filename, mediaType },
-    ...(contentSha256 !== undefined && { contentSha256 }),
-    ...(recognition !== undefined && { recognition }),
-  };
+  return JSON.parse(line) as DocumentFile;
 }
 
 /** The parts of a response with a text. In its pieces, no surrogate pair is split between two. */
-export function* encodeResponse({ pieces, title, marks, warnings = [] }: ReadDocument): Generator<Uint8Array | string> {
+export function* encodeResponse({
+  pieces,
+  title,
+  marks,
+  warnings = [],
+  parts,
+}: ReadDocument): Generator<Uint8Array | string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece, "utf8"), 0);
-  yield headLine({ bytes, title, marks: inCodePoints(pieces, marks), ...shownWarnings(warnings) });
+  yield headLine({
+    bytes,
+    title,
+    marks: inCodePoints(pieces, marks),
+    ...shownWarnings(warnings),
+    ...(parts !== undefined && { parts }),
+  });
   yield* pieces;
 }
 
@@ -148,8 +157,9 @@ export class ResponseDecoder {
     if (head.pictures !== undefined) return { kind: "failure", failure: new UnreadPictures(head.pictures) };
     if (this.#textBytes !== head.bytes) return null;
     const content = textOf([...this.#pieces, this.#decoder.decode()], this.#textBytes);
-    const { title = null, marks = [], warnings } = head;
-    return { kind: "text", text: { content, title, marks, ...(warnings !== undefined && { warnings }) } };
+    const { title = null, marks = [], warnings, parts } = head;
+    const more = { ...(warnings !== undefined && { warnings }), ...(parts !== undefined && { parts }) };
+    return { kind: "text", text: { content, title, marks, ...more } };
   }
 
   #pushText(bytes: Uint8Array): void {

@@ -2,6 +2,7 @@
 // from.
 
 import type { DocumentPlace } from "../domain/chunk.ts";
+import type { DocumentPart } from "../ports/document-reader.ts";
 
 /**
  * The result of reading a file: readable Markdown, and for each part of it the page, slide or sheet that it comes from.
@@ -18,6 +19,8 @@ export interface ReadDocument {
   readonly marks: readonly PlaceMark[];
   /** What was not read, and why, as sentences for the uploader. Absent: nothing. */
   readonly warnings?: readonly string[];
+  /** The files in it. Absent: none, or they were not read. */
+  readonly parts?: readonly DocumentPart[];
 }
 
 /**

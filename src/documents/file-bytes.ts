@@ -1,6 +1,23 @@
 // Reads ranges of a file and compares bytes with signatures.
 
-import type { FileHandle } from "node:fs/promises";
+/** A file of which ranges can be read: an open file, or bytes in memory. */
+export interface ReadableFile {
+  stat(): Promise<{ readonly size: number }>;
+  /** Reads up to `length` bytes at `position` into `bytes`, from `offset` on. */
+  read(bytes: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+}
+
+/** Bytes in memory as a file. */
+export function readableBytes(bytes: Uint8Array): ReadableFile {
+  return {
+    stat: async () => ({ size: bytes.byteLength }),
+    read: async (target, offset, length, position) => {
+      const part = bytes.subarray(position, position + length);
+      target.set(part, offset);
+      return { bytesRead: part.byteLength };
+    },
+  };
+}
 
 /** Whether bytes contain a signature at an offset. @param signature one character per byte (Latin-1) */
 export function beginsWith(bytes: Uint8Array, signature: string, at = 0): boolean {
@@ -11,7 +28,7 @@ export function beginsWith(bytes: Uint8Array, signature: string, at = 0): boolea
 }
 
 /** Reads `length` bytes from an offset on, or fewer if the file ends before that. */
-export async function readAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
+export async function readAt(file: ReadableFile, at: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   let filled = 0;
   while (filled < length) {

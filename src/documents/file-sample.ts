@@ -2,9 +2,8 @@
 // beginning of its text. Reads a few megabytes at most, whatever the file contains. Each format's function recognises
 // the sample.
 
-import type { FileHandle } from "node:fs/promises";
 import { beginningOf, encodingOf } from "./encoding/encoding.ts";
-import { beginsWith, readAt } from "./file-bytes.ts";
+import { beginsWith, type ReadableFile, readAt } from "./file-bytes.ts";
 import { isOleContainer, type OleKind, oleKind } from "./ole.ts";
 import {
   END_SIGNATURE,
@@ -101,7 +100,7 @@ const OTHER_BINARIES: readonly { readonly signature: string; readonly at?: numbe
  * @throws Error of the operating system if the file cannot be read
  */
 export async function sampleFile(
-  file: FileHandle,
+  file: ReadableFile,
   { extension, isKnown }: { readonly extension: string; readonly isKnown: boolean },
 ): Promise<FileSample> {
   const { size } = await file.stat();
@@ -115,14 +114,14 @@ export async function sampleFile(
   return new FileSample(extension, isKnown, head, head.byteLength === size, container);
 }
 
-async function zipContainer(file: FileHandle, size: number, head: Buffer): Promise<Container> {
+async function zipContainer(file: ReadableFile, size: number, head: Buffer): Promise<Container> {
   const entryNames = await listedNames(file, size);
   const isDamaged = entryNames === null || entryNames.length === 0;
   return { kind: "zip", entryNames: entryNames ?? localEntryNames(head), isDamaged };
 }
 
 /** The names in an archive's directory; null if the archive has no readable directory. */
-async function listedNames(file: FileHandle, size: number): Promise<readonly string[] | null> {
+async function listedNames(file: ReadableFile, size: number): Promise<readonly string[] | null> {
   const tailAt = Math.max(0, size - ZIP_TAIL_BYTES);
   const directory = findZipDirectory(await readAt(file, tailAt, size - tailAt), tailAt);
   if (directory === null) return null;

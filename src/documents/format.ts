@@ -2,6 +2,7 @@
 // `FileFormat`, and add it to that list.
 
 import type { ReadFailure } from "../ports/document-reader.ts";
+import type { Parts } from "./containers/parts.ts";
 import type { ReadDocument } from "./document.ts";
 import type { FileSample } from "./file-sample.ts";
 import type { FilePictures, PictureTexts } from "./recognition.ts";
@@ -48,8 +49,13 @@ export interface FileFormat {
   /**
    * Extracts the text. Resolves to a `ReadFailure` if the file is the reason that this is impossible.
    * @param onPages called after each page, if the format has pages
+   * @param parts receives the files in it, if the format contains files. Absent: they are not read
    */
-  read(file: FileContent, onPages: (done: number, total: number) => void): Promise<ReadDocument | ReadFailure>;
+  read(
+    file: FileContent,
+    onPages: (done: number, total: number) => void,
+    parts?: Parts,
+  ): Promise<ReadDocument | ReadFailure>;
   /** Opens the pictures in a file, if the format can have any. @throws ReadFailure if the file is damaged */
   openPictures?(bytes: Uint8Array): Promise<FilePictures>;
 }

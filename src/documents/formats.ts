@@ -1,6 +1,7 @@
 // Lists the file formats that Mneme reads. detect.ts decides which of them a file has.
 
 import { invariant } from "../domain/fault.ts";
+import { EML, MBOX, MSG, ZIP } from "./containers/formats.ts";
 import { ICS, VCF } from "./content-lines/formats.ts";
 import { CSV } from "./csv/format.ts";
 import { EPUB } from "./epub/format.ts";
@@ -43,6 +44,10 @@ export const FORMATS: readonly FileFormat[] = [
   VTT,
   ICS,
   VCF,
+  MBOX,
+  EML,
+  MSG,
+  ZIP,
   DOC,
   XLS,
   PPT,

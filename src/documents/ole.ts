@@ -1,8 +1,7 @@
 // Recognises OLE containers ([MS-CFB]): Office documents of the old binary formats, encrypted ones of the new formats,
 // and messages of Outlook.
 
-import type { FileHandle } from "node:fs/promises";
-import { beginsWith, readAt } from "./file-bytes.ts";
+import { beginsWith, type ReadableFile, readAt } from "./file-bytes.ts";
 
 const OLE_SIGNATURE = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /** Number of bytes that are searched at once. */
@@ -35,7 +34,7 @@ export function isOleContainer(bytes: Uint8Array): boolean {
  * What an OLE container holds, by the names of its streams; null if none is known. Wherever its sector is, a directory
  * entry begins at a multiple of its size. So the search checks every such offset and does not trust the sector tables.
  */
-export async function oleKind(file: FileHandle, size: number): Promise<OleKind | null> {
+export async function oleKind(file: ReadableFile, size: number): Promise<OleKind | null> {
   const found = new Set<OleKind>();
   for (let stepAt = 0; stepAt < size; stepAt += STEP_BYTES) {
     const step = await readAt(file, stepAt, Math.min(STEP_BYTES, size - stepAt));

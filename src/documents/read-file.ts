@@ -1,9 +1,12 @@
 // Reads an uploaded file: its text, title and place marks. detect.ts has found the format when the file was uploaded.
 
 import { createHash } from "node:crypto";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { hashOfFile } from "../domain/file-hash.ts";
 import { type DocumentFile, ReadFailure } from "../ports/document-reader.ts";
+import { type PartFormats, Parts } from "./containers/parts.ts";
+import { mediaTypeOfBytes } from "./detect.ts";
 import { ENCRYPTED, type ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";
 import { formatOfMediaType } from "./formats.ts";
@@ -29,7 +32,25 @@ export async function readFileText(
   const format = formatOfMediaType(file.mediaType);
   if (isOleContainer(bytes) && format.isOle !== true) return new ReadFailure("unreadable_document", ENCRYPTED);
   const pictures = await pictureTextsOf(file.recognition ?? { kind: "off" });
-  return format.read({ bytes, filename: file.filename, pictures }, onPages);
+  if (file.partsPath === undefined) return format.read({ bytes, filename: file.filename, pictures }, onPages);
+  const target = openSync(file.partsPath, "w");
+  try {
+    const write = (piece: Uint8Array) => writeAll(target, piece);
+    const parts = new Parts({ isPart: file.isPart === true, formats: PART_FORMATS, write });
+    const read = await format.read({ bytes, filename: file.filename, pictures }, onPages, parts);
+    return read instanceof ReadFailure || parts.found.length === 0 ? read : { ...read, parts: parts.found };
+  } finally {
+    closeSync(target);
+  }
+}
+
+const PART_FORMATS: PartFormats = {
+  recognise: mediaTypeOfBytes,
+  read: (part, parts) => formatOfMediaType(part.mediaType).read(part, () => undefined, parts),
+};
+
+function writeAll(target: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.byteLength; ) at += writeSync(target, bytes, at, bytes.byteLength - at);
 }
 
 /** Whether the bytes are not the ones that were received. */

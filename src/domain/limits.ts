@@ -33,6 +33,10 @@ export const LIMITS = {
   tagsPerMemory: 50,
   /** Sentences about what was not read of a file. */
   warningsPerMemory: 20,
+  /** Files in a file, with those in the files in it. */
+  partsPerContainer: 1_000,
+  /** Size of all of them. */
+  unpackedBytes: 500 * 1024 * 1024,
   tagCharacters: 256,
   titleCharacters: 1024,
   typeCharacters: 128,

@@ -82,6 +82,9 @@ export interface MemorySource {
   readonly bytes: number;
   /** Where the server fetched it; absent if a caller sent it. */
   readonly url?: string;
+  /** Id of the memory of the file that it was in, and its path there; absent if it was in none. */
+  readonly container?: string;
+  readonly path?: string;
   /** What was not read, and why: sentences. Absent: nothing, or not read yet. */
   readonly warnings?: readonly string[];
 }

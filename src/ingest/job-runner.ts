@@ -1,8 +1,10 @@
 // Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores their
 // results.
 
+import { mayContainFiles } from "../domain/containers.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type AnyText, PiecedText, utf8BytesOf } from "../kit/pieced-text.ts";
 import type { AccountStore } from "../ports/account-store.ts";
@@ -29,6 +31,7 @@ import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from 
 import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
 import type { Capacity, Slot } from "./capacity.ts";
+import type { ContainerParts } from "./container-parts.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import { usableVectors } from "./imported-vectors.ts";
@@ -70,6 +73,7 @@ export interface JobRunnerDependencies {
   readonly capacity: Capacity;
   readonly large: LargeTexts;
   readonly held: HeldJobs;
+  readonly parts: Pick<ContainerParts, "store" | "removeEarlier">;
   readonly clock: Clock;
   readonly leaseMs: number;
   /** Aborts when the worker stops. */
@@ -131,9 +135,10 @@ export class JobRunner {
 
   /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
   async #readText(job: Job): Promise<ReadJob> {
-    const { large, held } = this.#uses;
+    const { large, held, parts } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "preparing");
+    await parts.removeEarlier(job);
     return readJobOf(job, await this.#textOf(job));
   }
 
@@ -175,10 +180,32 @@ export class JobRunner {
   }
 
   async #readFile(job: Job, file: UploadedFile, slot: ReplacedSlot): Promise<ReadJob> {
-    const { large, held, files, documents, pictures } = this.#uses;
+    const { large, held, files, parts } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
-    const document = { ...file, path: await files.fetch(file.name), recognition: await this.#recognitionOf(job, file) };
+    // the files in it are written to a file of their own
+    const unpacked = mayContainFiles(file.mediaType) ? await files.begin() : null;
+    try {
+      const text = await this.#textOfFile(job, file, slot, unpacked?.path);
+      if (text instanceof ReadFailure) throw new JobFailed(text.code, text.message);
+      this.#postponeIfLarge(job, text.content);
+      const { parts: found = [], warnings = [], ...read } = text;
+      const unstored = unpacked === null ? [] : await parts.store(job, found, unpacked.path);
+      if (unpacked === null) await parts.removeEarlier(job);
+      held.enterStage(job, "preparing");
+      return { job, ...read, warnings: [...warnings, ...unstored].slice(0, LIMITS.warningsPerMemory) };
+    } finally {
+      await unpacked?.discard();
+    }
+  }
+
+  async #textOfFile(job: Job, file: UploadedFile, slot: ReplacedSlot, partsPath: string | undefined) {
+    const { held, files, documents, pictures } = this.#uses;
+    const document = {
+      ...{ ...file, path: await files.fetch(file.name), recognition: await this.#recognitionOf(job, file) },
+      isPart: job.memory.source?.container !== undefined,
+      ...(partsPath !== undefined && { partsPath }),
+    };
     const read = (given: DocumentFile) =>
       this.#whileHeld(job, (signal) => documents.read(given, (pages) => held.update(job, { pages }), signal));
     let text = await read(document);
@@ -188,10 +215,7 @@ export class JobRunner {
       text = await read({ ...document, recognition: { kind: "done", path } });
     }
     if (document.recognition.kind === "wanted") await pictures.forget(file.name);
-    if (text instanceof ReadFailure) throw new JobFailed(text.code, text.message);
-    this.#postponeIfLarge(job, text.content);
-    held.enterStage(job, "preparing");
-    return { job, ...text };
+    return text;
   }
 
   async #recognitionOf(job: Job, file: UploadedFile): Promise<Recognition> {

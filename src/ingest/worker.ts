@@ -18,6 +18,7 @@ import type { Preparer } from "../ports/preparer.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { Capacity } from "./capacity.ts";
+import { ContainerParts } from "./container-parts.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import { LargeTexts } from "./large-texts.ts";
@@ -125,6 +126,10 @@ export class IngestWorker {
     this.#runner = new JobRunner({
       ...{ jobs, index, files, documents, pictures, accounts, extractor, preparer, embedders, clock, log },
       ...{ publisher: this.#publisher, capacity: this.#capacity, large: this.#large, held: this.#held },
+      parts: new ContainerParts({
+        ...{ memories: stores.memories, transactions, files, index },
+        ...{ leaseMs: LEASE_MS, wake: () => this.wake() },
+      }),
       leaseMs: LEASE_MS,
       stop: this.#stop.signal,
       wake: () => this.wake(),

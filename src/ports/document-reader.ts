@@ -25,6 +25,10 @@ export interface DocumentFile {
   /** The name that the uploader gave. */
   readonly filename: string;
   readonly mediaType: string;
+  /** Whether the file is in another one, so that files in it that contain files are not read. Absent: no. */
+  readonly isPart?: boolean;
+  /** Path of an empty file, into which the files in it are written. Absent: they are not read. */
+  readonly partsPath?: string;
   /** The hash that the file had when it was received (domain/file-hash.ts), in hexadecimal. Absent: not checked. */
   readonly contentSha256?: string;
   /** Absent: `off`. */
@@ -56,6 +60,21 @@ export interface DocumentText extends DocumentFacts {
   readonly content: AnyText;
   /** What was not read, and why: sentences for the uploader. Absent: nothing. */
   readonly warnings?: readonly string[];
+  /** The files in the file, whose bytes are in the file `partsPath`. Absent: none. */
+  readonly parts?: readonly DocumentPart[];
+}
+
+/** A file in a file. */
+export interface DocumentPart {
+  /** Path in the container, with slashes. */
+  readonly path: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  /** Where its bytes begin in the file `partsPath`. */
+  readonly at: number;
+  readonly bytes: number;
+  /** In hexadecimal. */
+  readonly sha256: string;
 }
 
 /** A place mark: the text from position `at` (in Unicode code points) comes from this place in the document. */

@@ -5,6 +5,7 @@
 // to (transactions.ts). Lists are keyset-paged, newest or oldest first, and stable under inserts and deletes. No method
 // returns deleted or expired memories, unless its description says so.
 
+import type { PartCounts } from "../domain/containers.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../domain/memory.ts";
@@ -34,10 +35,20 @@ export interface MemoryConditions extends MemoryScope {
   readonly tag?: string;
   /** The title contains this text, regardless of upper and lower case. */
   readonly q?: string;
+  /** Id of a memory: only the memories of the files in its file, but not of those deeper in it. */
+  readonly container?: string;
   /** Whether another memory supersedes the memory as a whole. */
   readonly superseded?: boolean;
   /** Unix milliseconds: only memories that were accepted by then, and whose text of then is kept; see `superseded`. */
   readonly knownAt?: number;
+}
+
+/** The memory of a file in a file. */
+export interface ContainerPart {
+  readonly key: MemoryKey;
+  readonly path: string;
+  /** Version of the container when the part was stored; null if that is not known. */
+  readonly containerVersion: number | null;
 }
 
 /** Orders in which memories can be listed: by the time at which they were accepted. */
@@ -99,6 +110,10 @@ export interface MemoryStore {
    * published. Empty for an uploaded file that has not been read yet, and for a long text that is kept in a file.
    */
   waitingContents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
+  /** The live memories of the files in the file of a memory, but not of those deeper in it. */
+  partsOf(projectId: ProjectId, container: MemoryId): Promise<readonly ContainerPart[]>;
+  /** Numbers of these memories' live parts. Memories without any are left out. */
+  partCounts(projectId: ProjectId, containers: readonly MemoryId[]): Promise<ReadonlyMap<string, PartCounts>>;
   /** Names of the kept files with long texts that are not published yet or have failed. */
   waitingTextFiles(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, TextFile>>;
   /** Whether a live memory was made from this file: its content is the same. */

@@ -81,6 +81,8 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "isMadeFrom",
     "list",
     "countFrom",
+    "partsOf",
+    "partCounts",
     "userKey",
     "visible",
     "unreferencedFiles",

@@ -1,6 +1,7 @@
 // Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may
 // see. HTTP is handled in api/; rows and files are accessed through ports.
 
+import { isArchive, mayContainFiles, NO_PARTS, type PartCounts } from "../domain/containers.ts";
 import { isConversation } from "../domain/extraction.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
@@ -25,6 +26,14 @@ import { withZonedDates } from "./zones.ts";
 export interface MemoryWithContent {
   readonly memory: Memory;
   readonly content: string;
+  /** Counts of the memories of the files in its file; absent if its file contains none. */
+  readonly parts?: PartCounts;
+}
+
+/** A memory that was deleted, and the keys of it and of the memories of the files in its file. */
+export interface Removed {
+  readonly memory: Memory;
+  readonly keys: readonly MemoryKey[];
 }
 
 /** Memories whose contents could not be read: those that were deleted, and those with a damaged text. */
@@ -60,7 +69,7 @@ export interface Changed extends Accepted {
 export interface MemoryServiceDependencies {
   readonly memories: Pick<
     MemoryStore,
-    "get" | "getMany" | "isMadeFrom" | "list" | "waitingContents" | "waitingTextFiles"
+    "get" | "getMany" | "isMadeFrom" | "list" | "partCounts" | "waitingContents" | "waitingTextFiles"
   >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
   readonly files: Pick<UploadFiles, "readText" | "remove">;
@@ -99,11 +108,19 @@ export class MemoryService {
     const missing = memories.filter((memory) => !contents.has(memory.key));
     const { gone, damaged } = missing.length === 0 ? ALL_READ : await this.#read(projectId, missing, contents);
     const present = gone.size === 0 ? memories : memories.filter(({ key }) => !gone.has(key));
-    return present.map((memory) =>
-      damaged.has(memory.key)
-        ? { memory: { ...memory, state: UNREADABLE }, content: "" }
-        : { memory, content: contents.get(memory.key) ?? "" },
-    );
+    const counts = await this.#partCounts(projectId, present);
+    return present.map((memory) => {
+      const parts = partsOf(memory, counts);
+      return damaged.has(memory.key)
+        ? { memory: { ...memory, state: UNREADABLE }, content: "", ...parts }
+        : { memory, content: contents.get(memory.key) ?? "", ...parts };
+    });
+  }
+
+  /** Counts of the parts of those memories whose files can contain files. */
+  async #partCounts(projectId: ProjectId, memories: readonly Memory[]): Promise<ReadonlyMap<string, PartCounts>> {
+    const containers = memories.filter(mayHaveParts).map(({ id }) => id);
+    return containers.length === 0 ? NO_COUNTS : this.#uses.memories.partCounts(projectId, containers);
   }
 
   /**
@@ -115,7 +132,7 @@ export class MemoryService {
     return andThen(visibleMemory(this.#uses.memories, viewer, id), (memory) => {
       if (memory === null) return null;
       const content = this.#contents.get(memory);
-      if (content !== null) return { memory, content };
+      if (content !== null && !mayHaveParts(memory)) return { memory, content };
       return this.withContents(viewer.projectId, [memory]).then(([shown]) => {
         if (shown?.memory.state === UNREADABLE) throw new Fault("internal_error", UNREADABLE.error.message);
         return shown ?? null;
@@ -233,18 +250,24 @@ export class MemoryService {
 
   /**
    * Deletes a memory softly: after the transaction, no read or search returns it. With `purges`, the caller calls
-   * `purgeNow` after that. Returns null if the memory does not exist for this viewer.
+   * `purgeNow` after that. Takes the memories of the files in its file with it. Returns null if the memory does not
+   * exist for this viewer.
    */
   async remove(
     transaction: Transaction,
     viewer: Viewer,
     id: MemoryId,
     options: { readonly purges: boolean },
-  ): Promise<Memory | null> {
-    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
-    const memory = await transaction.memories.remove(viewer.projectId, id, options);
-    if (memory !== null) this.#hideAfterCommit(transaction, viewer.projectId, [memory.key]);
-    return memory;
+  ): Promise<Removed | null> {
+    const { projectId } = viewer;
+    const visible = await visibleMemory(transaction.memories, viewer, id);
+    if (visible === null) return null;
+    const parts = mayHaveParts(visible) ? await partKeys(transaction, projectId, visible.id) : [];
+    const memory = await transaction.memories.remove(projectId, id, options);
+    if (memory === null) return null;
+    const keys = [memory.key, ...parts];
+    this.#hideAfterCommit(transaction, projectId, keys);
+    return { memory, keys };
   }
 
   /**
@@ -369,6 +392,36 @@ export class MemoryService {
       this.#uses.wakeIngest();
     });
   }
+}
+
+const NO_COUNTS: ReadonlyMap<string, PartCounts> = new Map();
+
+/** Whether a memory was made from a file that can contain files. */
+function mayHaveParts({ source }: Memory): boolean {
+  return source !== null && mayContainFiles(source.media_type);
+}
+
+/** The counts of a memory as it shows them: archives always do, messages if they have attachments. */
+function partsOf({ id, source }: Memory, counts: ReadonlyMap<string, PartCounts>): { readonly parts?: PartCounts } {
+  const found = counts.get(id);
+  if (found !== undefined) return { parts: found };
+  return source !== null && isArchive(source.media_type) ? { parts: NO_PARTS } : {};
+}
+
+/** Keys of the memories of the files in a file, and in those files. */
+async function partKeys(
+  { memories }: Transaction,
+  projectId: ProjectId,
+  container: MemoryId,
+): Promise<readonly MemoryKey[]> {
+  const parts = await memories.partsOf(projectId, container);
+  const keys = parts.map(({ key }) => key);
+  const found = await memories.getMany(projectId, keys);
+  const deeper: MemoryKey[] = [];
+  for (const part of found.values()) {
+    if (mayHaveParts(part)) deeper.push(...(await memories.partsOf(projectId, part.id)).map(({ key }) => key));
+  }
+  return [...keys, ...deeper];
 }
 
 /** The day that turns without a day of their own have, as a text for comparisons; null if the caller gave none. */

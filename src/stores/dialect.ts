@@ -16,7 +16,7 @@ type OfElement = (column: string, value: string) => string;
 type OfTable = (table?: string) => string;
 
 /** A column that repeats a part of `source`. */
-export type RepeatOfSource = "file" | "media_type";
+export type RepeatOfSource = "file" | "media_type" | "container";
 /** A column that repeats a part of `settings`. */
 export type RepeatOfSettings = "retention_days";
 
@@ -61,6 +61,8 @@ export interface Dialect {
   readonly keptFile: string;
   /** Media type of the uploaded file of a memory. */
   readonly mediaType: string;
+  /** Id of the memory of the file that the file of a memory was in. */
+  readonly container: string;
   /** Columns of memories that repeat parts of `source`, so that indexes can use them (rows/memory-file.ts). */
   readonly repeatsOfSource: readonly RepeatOfSource[];
   /** The setting `retention_days` of a project. */

@@ -64,7 +64,7 @@ const MEMORY = [
 ];
 const UPLOAD = ["file", "ocr", ...MEMORY.filter((field) => field !== "content")];
 const SCOPE = ["userId", "agentId", "sessionId"];
-const SELECTED = ["status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt"];
+const SELECTED = ["status", "type", ...SCOPE, "tag", "q", "superseded", "knownAt", "container"];
 const SEARCH = [
   "query",
   "filters",
@@ -195,7 +195,7 @@ export const OPERATIONS: readonly Promised[] = [
   promised("POST /memories/retry", writeMemories, [202], true, { name: "retryMemories", body: ["userId"] }),
   promised("POST /memories/upload", writeMemories, [200, 202], true, {
     name: "uploadMemory",
-    body: UPLOAD,
+    body: [...UPLOAD, "ocr"],
     required: ["file"],
   }),
   promised("POST /memories/url", writeMemories, [200, 202], true, {
@@ -341,6 +341,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
       "error",
       "progress",
       "chunk_count",
+      "parts",
       "extraction",
       "superseded_by",
       "relations",

@@ -35,7 +35,10 @@ describe("the content decides, whatever the file name is", () => {
     ["a DOCX", docx, "docx"],
     ["an XLSX", xlsx, "xlsx"],
     ["a PPTX", pptx, "pptx"],
-    ["a ZIP archive of documents", zipOf("letters/a.docx", "[Content_Types].xml.bak"), null],
+    ["a ZIP archive of documents", zipOf("letters/a.docx", "[Content_Types].xml.bak"), "zip"],
+    ["a Java archive", zipOf("META-INF/MANIFEST.MF", "a.class"), null],
+    ["a mailbox", "From a@b.c Tue May  5 14:00:00 2026\nFrom: a@b.c\n\nHi\n", "mbox"],
+    ["a message of Outlook", oleContainer("__properties_version1.0"), "msg"],
     ["a binary workbook", zipOf("[Content_Types].xml", "xl/workbook.bin"), null],
     ["an EPUB", zipOf("mimetype", "META-INF/container.xml"), "epub"],
     ["an OpenDocument text", packageOf("application/vnd.oasis.opendocument.text"), "odt"],
@@ -100,6 +103,7 @@ describe("the file name decides between text formats", () => {
     ["a.py", "txt"],
     ["a.sql", "txt"],
     ["a.xml", "txt"],
+    ["a.eml", "eml"],
   ] as const) {
     test(`a list named ${filename} is ${format}`, async () => expect(await detected(list, filename)).toBe(format));
   }

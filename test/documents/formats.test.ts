@@ -15,7 +15,7 @@ test("no two formats share a media type, an extension or a name", () => {
 
 test("a format is found by its media type, and an unknown media type is a bug", () => {
   for (const format of FORMATS) expect(formatOfMediaType(format.mediaType)).toBe(format);
-  expect(() => formatOfMediaType("image/png")).toThrow("image/png");
+  expect(() => formatOfMediaType("image/gif")).toThrow("image/gif");
 });
 
 test("extensions are in lower case and without a dot", () => {
@@ -28,7 +28,7 @@ test("extensions are in lower case and without a dot", () => {
 
 test("messages list every format with a name", () => {
   expect(FORMAT_NAMES).toBe(
-    "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML, IPYNB, JSON, ODT, ODS, ODP, EPUB, RTF, XML, YAML, SRT, VTT, ICS " +
-      "and VCF",
+    "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML, IPYNB, JSON, ODT, ODS, ODP, EPUB, RTF, XML, YAML, SRT, VTT, ICS, " +
+      "VCF, MBOX, EML, MSG, ZIP, PNG, JPEG, WebP and TIFF",
   );
 });

@@ -230,7 +230,7 @@ describe("a purge", () => {
     const memory = await completed({ content: "Forget me now." });
     await service.get(everybody, memory.id);
     const changes = changesOf(everybody);
-    expect((await changes.remove(memory.id, { purges: true }))?.key).toBe(memory.key);
+    expect((await changes.remove(memory.id, { purges: true }))?.memory.key).toBe(memory.key);
     await service.purgeNow(harness.projectId, [memory.key]);
     expect((await harness.index.contents([memory.key])).size).toBe(0);
     expect(await harness.storedChunks()).toBe(0);
@@ -286,7 +286,7 @@ describe("a viewer who is confined to one user", () => {
       expect(await changes.remove(id, { purges: true })).toBeNull();
     }
     expect((await service.get(everybody, theirs.id))?.memory).toEqual(theirs);
-    expect((await changes.remove(mine.id, { purges: false }))?.key).toBe(mine.key);
+    expect((await changes.remove(mine.id, { purges: false }))?.memory.key).toBe(mine.key);
   });
 
   test("stores memories for that user, and only the drafts for another user are refused", async () => {

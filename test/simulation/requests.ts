@@ -289,7 +289,7 @@ export class Clients {
               if (memory !== null) this.#world.oracle.set(target.id, target.projectId, { isDeleted: true });
             },
           );
-          if (removed !== null && purges) await memories.purgeNow(viewer.projectId, [removed.key]);
+          if (removed !== null && purges) await memories.purgeNow(viewer.projectId, removed.keys);
         } finally {
           end();
         }

@@ -93,6 +93,7 @@ const selected = {
   q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
   superseded: Type.Boolean({ description: "true: only memories with `superseded_by`; false: only those without" }),
   knownAt: KnownAt,
+  container: Text({ minLength: 1, maxLength: 64, description: "mem_… of a file that contains files: its parts" }),
 };
 const FiltersAsText = Text({ description: "the filters as JSON" });
 
@@ -191,6 +192,8 @@ export const Memory = Type.Object(
         media_type: Text(),
         bytes: Type.Integer(),
         url: Type.Optional(Text({ description: "URL from which the server fetched it" })),
+        container: Type.Optional(Text({ description: "mem_… of the file that the file was in" })),
+        path: Type.Optional(Text({ description: "path of the file in its container" })),
         warnings: Type.Optional(
           Type.Unsafe<readonly string[]>(
             Type.Array(Text(), {
@@ -200,6 +203,12 @@ export const Memory = Type.Object(
           ),
         ),
       }),
+    ),
+    parts: Type.Optional(
+      Type.Object(
+        { total: Type.Integer(), completed: Type.Integer(), failed: Type.Integer() },
+        { description: "memories of the files in a ZIP, MBOX or message with attachments" },
+      ),
     ),
     chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),
     extraction: Type.Optional(
@@ -235,7 +244,9 @@ export const Memory = Type.Object(
   { $id: "Memory" },
 );
 /** A Memory without its content, as webhooks receive it. */
-export const MemoryWithoutContent = Type.Omit(Memory, ["content", "relations"], { $id: "MemoryWithoutContent" });
+export const MemoryWithoutContent = Type.Omit(Memory, ["content", "parts", "relations"], {
+  $id: "MemoryWithoutContent",
+});
 /** One page of memories. */
 export const MemoryList = ListOf("MemoryList", Memory);
 

@@ -27,6 +27,7 @@ const STEP_BYTES = 16 * 1024;
 /** An archive. Names of parts are case-insensitive (ECMA-376-2, 6.2.2.3). */
 export class Archive {
   readonly #entries = new Map<string, ZipEntry>();
+  readonly #list: readonly ZipEntry[];
 
   /**
    * @throws ReadFailure if the bytes are not an archive, or the archive is cut off, is encrypted or has too many parts
@@ -35,13 +36,19 @@ export class Archive {
     private readonly bytes: Uint8Array,
     private readonly budget: Budget,
   ) {
-    for (const entry of listedEntries(bytes, budget.limits.entries)) {
+    this.#list = listedEntries(bytes, budget.limits.entries);
+    for (const entry of this.#list) {
       this.#entries.set(entry.name.replaceAll("\\", "/").toLowerCase(), entry);
     }
   }
 
   has(name: string): boolean {
     return this.#entries.has(name.toLowerCase());
+  }
+
+  /** All entries, in their order. */
+  entries(): readonly ZipEntry[] {
+    return this.#list;
   }
 
   /** Names of all parts in lower case. */
@@ -55,7 +62,14 @@ export class Archive {
    */
   *read(name: string): Generator<Uint8Array> {
     const entry = this.#entries.get(name.toLowerCase());
-    if (entry === undefined) return;
+    if (entry !== undefined) yield* this.contentsOf(entry);
+  }
+
+  /**
+   * The decompressed bytes of an entry, piece by piece.
+   * @throws ReadFailure as `read` does
+   */
+  *contentsOf(entry: ZipEntry): Generator<Uint8Array> {
     if (entry.isEncrypted) refuse(ENCRYPTED);
     const compressed = this.#compressedOf(entry);
     let inflated = 0;

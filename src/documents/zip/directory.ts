@@ -31,6 +31,7 @@ const IN_EXTRA_FIELD = 0xffff_ffff;
 const COUNT_OVERFLOW = 0xffff;
 const EXTRA_ZIP64 = 1;
 const FLAG_ENCRYPTED = 1;
+const MADE_ON_UNIX = 3;
 
 /** Range of a directory in the archive, in bytes. */
 export interface ZipDirectory {
@@ -47,6 +48,8 @@ export interface ZipEntry {
   /** See `ZIP_METHOD`. */
   readonly method: number;
   readonly crc: number;
+  /** Mode of the file as Unix has it, with its kind; 0 if the archive was made on another system. */
+  readonly mode: number;
   readonly compressedBytes: number;
   /** Offset of the entry's local header in the archive. */
   readonly headerAt: number;
@@ -150,6 +153,7 @@ function listedEntry(directory: Uint8Array, view: DataView, at: number): ZipEntr
     isEncrypted: (view.getUint16(at + 8, true) & FLAG_ENCRYPTED) !== 0,
     method: view.getUint16(at + 10, true),
     crc: view.getUint32(at + 16, true),
+    mode: view.getUint8(at + 5) === MADE_ON_UNIX ? view.getUint32(at + 38, true) >>> 16 : 0,
     compressedBytes,
     headerAt,
   };

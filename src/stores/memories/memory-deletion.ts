@@ -1,16 +1,18 @@
 // Soft deletion. No method returns a deleted memory, but its row stays until its index entries and texts are removed
 // (retirement-store.ts).
 
+import { mayContainFiles } from "../../domain/containers.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { Outbox } from "../outbox.ts";
 import { RelationRows } from "../relations/relation-rows.ts";
-import { type MemoryRow, toMemory } from "../rows/memory.ts";
+import { type MemoryRow, storedSource, toMemory } from "../rows/memory.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 import { USER_KEY } from "../user-rows.ts";
+import { IN_CONTAINERS } from "./memory-parts.ts";
 
 /** Maximum number of memories of a user that one statement deletes. Their rows together take a few megabytes. */
 const STEP_MEMORIES = 1_000;
@@ -24,6 +26,19 @@ const KEYS_OF_USER = ({ indexedBy }: Dialect) => `SELECT memory_key FROM memorie
 // the unary plus keeps SQLite from using an index on project_key instead of the keys
 const REMOVE_MANY = ({ isIn }: Dialect) => `UPDATE memories SET deleted_at = $now, lease = NULL
   WHERE memory_key ${isIn("keys")} AND +project_key = ${OPEN_PROJECT} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
+
+const REMOVE_PARTS = (dialect: Dialect) => `UPDATE memories
+  SET deleted_at = $now, lease = NULL, is_purge_asked = $isPurgeAsked
+  WHERE ${IN_CONTAINERS(dialect)} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
+
+/** Number of times that a file can be in a file. */
+const CONTAINER_DEPTH_MAX = 2;
+
+/** Whether the memory was made from a file that can contain others. */
+function mayHaveParts(row: MemoryRow): boolean {
+  const source = storedSource(row);
+  return source !== null && mayContainFiles(source.media_type);
+}
 
 /** Deletes memories softly and records an event for each. */
 export class MemoryDeletion {
@@ -46,7 +61,24 @@ export class MemoryDeletion {
     const memory = toMemory(row);
     await this.#outbox.record(row.project_key, "memory.deleted", [memory]);
     await this.#relations.removeAllOf([row]);
+    await this.#removePartsOf([row], purges);
     return memory;
+  }
+
+  /** Removes the memories of the files in the files of deleted memories, and of those deeper in them. */
+  async #removePartsOf(rows: readonly MemoryRow[], purges: boolean): Promise<void> {
+    let deleted = rows;
+    for (let depth = 0; depth < CONTAINER_DEPTH_MAX; depth++) {
+      const [first] = deleted;
+      const containers = deleted.filter((row) => mayHaveParts(row)).map(({ id }) => id);
+      if (first === undefined || containers.length === 0) return;
+      const params = { containers, projectKey: first.project_key, now: this.context.clock.now() };
+      const parts = await this.session.all<MemoryRow>(REMOVE_PARTS, { ...params, isPurgeAsked: Number(purges) });
+      if (parts.length === 0) return;
+      deleted = parts.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
+      await this.#outbox.record(first.project_key, "memory.deleted", deleted.map(toMemory));
+      await this.#relations.removeAllOf(deleted);
+    }
   }
 
   /** See MemoryStore.removeAllOf. */
@@ -70,6 +102,7 @@ export class MemoryDeletion {
       const [oldest] = inOrder;
       if (oldest !== undefined) await this.#outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
       await this.#relations.removeAllOf(inOrder);
+      await this.#removePartsOf(inOrder, false);
       removed.push(...inOrder.map((row) => row.memory_key as MemoryKey));
     }
     return removed;

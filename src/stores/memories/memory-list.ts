@@ -29,10 +29,17 @@ export class MemoryLists {
     const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null, limit } = listing;
     const part = foldedPart(listing);
     const list = ["memories", status, type, userId, tag, part, agentId, sessionId] as const;
-    const { superseded, knownAt, order = "newest" } = listing;
+    const { superseded, knownAt, container, order = "newest" } = listing;
     const known = knownAt === undefined ? [] : [`at ${knownAt}`];
+    const contained = container === undefined ? [] : [`in ${container}`];
     const ordered = order === "newest" ? [] : [order];
-    const bound = [...list, ...(superseded === undefined ? [] : [String(superseded)]), ...known, ...ordered] as const;
+    const bound = [
+      ...list,
+      ...(superseded === undefined ? [] : [String(superseded)]),
+      ...known,
+      ...contained,
+      ...ordered,
+    ] as const;
     const binding = await cursorBinding(this.session, projectId, bound);
     const last = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { from, key, where, values } = this.#selected(projectId, listing);
@@ -65,9 +72,9 @@ export class MemoryLists {
 
   #selected(projectId: ProjectId, conditions: MemoryConditions) {
     const { status = null, type = null, userId = null, agentId = null, sessionId = null, tag = null } = conditions;
-    const { superseded, knownAt } = conditions;
+    const { superseded, knownAt, container } = conditions;
     const part = foldedPart(conditions);
-    const { contains, indexedBy } = this.session.dialect;
+    const { contains, indexedBy, container: containerOf } = this.session.dialect;
     const where = [
       ...[`memories.project_key = ${OPEN_PROJECT}`, LIVE],
       ...(status === null ? [] : ["memories.status = $status"]),
@@ -76,6 +83,7 @@ export class MemoryLists {
       ...(agentId === null ? [] : ["memories.agent_id = $agentId"]),
       ...(sessionId === null ? [] : ["memories.session_id = $sessionId"]),
       ...(tag === null ? [] : [TAGGED]),
+      ...(container === undefined ? [] : [`${containerOf} = $container AND ${containerOf} IS NOT NULL`]),
       ...(superseded === undefined ? [] : [supersededWhere(superseded, knownAt, this.session.dialect)]),
       ...(knownAt === undefined ? [] : [HAD_TEXT]),
       ...(part === null ? [] : [contains("memories.title_folded", "$part")]),
@@ -87,7 +95,7 @@ export class MemoryLists {
       // the key by which the index of the tags is ordered
       key: tag === null ? "memories.memory_key" : "memory_tags.memory_key",
       where: where.join(" AND "),
-      values: { ...values, status, type, userId, agentId, sessionId, tag },
+      values: { ...values, status, type, userId, agentId, sessionId, tag, container: container ?? null },
     };
   }
 }
@@ -120,7 +128,8 @@ function supersededWhere(superseded: boolean, knownAt: number | undefined, diale
 // The index of the condition that leaves the fewest rows. Few memories are processing or failed; most are completed. A
 // session has fewer memories than its user, and an agent may serve all users. Each index has only memories that are not
 // deleted, in the order of their keys. SQLite could choose a worse one itself.
-function indexOf({ userId, agentId, sessionId, status, type }: MemoryConditions): string {
+function indexOf({ userId, agentId, sessionId, status, type, container }: MemoryConditions): string {
+  if (container !== undefined) return "memories_by_container";
   if (sessionId !== undefined) return "memories_by_session";
   if (userId !== undefined) return "memories_by_user";
   if (agentId !== undefined) return "memories_by_agent";

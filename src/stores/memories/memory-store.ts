@@ -1,12 +1,20 @@
 // MemoryStore. Reads by id or key are in reads.ts; lists, intake, changes and deletion are in files of their own.
 
+import type { PartCounts } from "../../domain/containers.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type { Memory, MemoryChange, MemoryDraft, MemoryStatus, ReceivedFile } from "../../domain/memory.ts";
 import type { Page } from "../../domain/page.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { VisibleMemory } from "../../ports/chunk-index.ts";
-import type { Accepted, CountedPart, MemoryConditions, MemoryListing, MemoryStore } from "../../ports/memory-store.ts";
+import type {
+  Accepted,
+  ContainerPart,
+  CountedPart,
+  MemoryConditions,
+  MemoryListing,
+  MemoryStore,
+} from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
@@ -19,6 +27,7 @@ import { MemoryChanges } from "./memory-change.ts";
 import { MemoryDeletion } from "./memory-deletion.ts";
 import { MemoryIntake } from "./memory-intake.ts";
 import { MemoryLists } from "./memory-list.ts";
+import { MemoryParts } from "./memory-parts.ts";
 import type { MemoryReads } from "./reads.ts";
 
 const CONTENTS = ({ isIn }: Dialect) => `SELECT memories.memory_key, content
@@ -51,6 +60,7 @@ export class StoredMemories implements MemoryStore {
   readonly #changes: MemoryChanges;
   readonly #intake: MemoryIntake;
   readonly #deletion: MemoryDeletion;
+  readonly #parts: MemoryParts;
 
   constructor(
     private readonly session: Session,
@@ -61,6 +71,7 @@ export class StoredMemories implements MemoryStore {
     this.#changes = new MemoryChanges(session, context);
     this.#intake = new MemoryIntake(session, context, this.#changes);
     this.#deletion = new MemoryDeletion(session, context);
+    this.#parts = new MemoryParts(session, context);
   }
 
   get(projectId: ProjectId, id: MemoryId): Eventually<Memory | null> {
@@ -100,6 +111,14 @@ export class StoredMemories implements MemoryStore {
     part: { readonly before: MemoryKey | null; readonly limit: number },
   ): Promise<CountedPart> {
     return this.#lists.countFrom(projectId, conditions, part);
+  }
+
+  partsOf(projectId: ProjectId, container: MemoryId): Promise<readonly ContainerPart[]> {
+    return this.#parts.of(projectId, container);
+  }
+
+  partCounts(projectId: ProjectId, containers: readonly MemoryId[]): Promise<ReadonlyMap<string, PartCounts>> {
+    return this.#parts.counts(projectId, containers);
   }
 
   userKey(projectId: ProjectId, userId: string): Promise<UserKey | null> {

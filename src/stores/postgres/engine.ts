@@ -22,15 +22,16 @@ const INSERTED = {
   source: "text",
   file: "text",
   media_type: "text",
+  container: "text",
   content: "text",
   ...Object.fromEntries(GIVEN_COLUMNS.map(({ name, type }) => [name, type])),
 } as const;
 // The keys grow in the order of the lists. A long content is stored by a statement of its own.
 const INSERT = `WITH given AS (SELECT * FROM ${POSTGRES.rows(INSERTED)}), made AS (
     INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source, file, media_type,
-      created_at, updated_at, claimable_at, ${GIVEN_NAMES})
-    SELECT id, $projectKey, 1, 'processing', content_bytes, decode(hash, 'hex'), source, file, media_type, $now, $now,
-      $now, ${GIVEN_NAMES}
+      container, created_at, updated_at, claimable_at, ${GIVEN_NAMES})
+    SELECT id, $projectKey, 1, 'processing', content_bytes, decode(hash, 'hex'), source, file, media_type, container,
+      $now, $now, $now, ${GIVEN_NAMES}
     FROM given ORDER BY position
     RETURNING ${MEMORY_COLUMNS}
   ), waiting AS (
@@ -49,11 +50,12 @@ const ADD_TAGS = `INSERT INTO memory_tags (project_key, tag, memory_key)
 const COMPLETE = `UPDATE memories SET status = 'completed', title = given.title, title_folded = given.title_folded,
     type = given.type, tags = given.tags, language = given.language, extraction = given.extraction,
     chunk_count = given.chunk_count, content_bytes = given.content_bytes, source = given.source, file = given.file,
-    media_type = given.media_type, lease = NULL, updated_at = given.updated_at, is_reindexed = 0
+    media_type = given.media_type, container = given.container, lease = NULL, updated_at = given.updated_at, is_reindexed = 0
   FROM ${POSTGRES.rows({
     key: "bigint",
     ...{ title: "text", title_folded: "text", type: "text", tags: "text", language: "text", extraction: "text" },
     ...{ chunk_count: "bigint", content_bytes: "bigint", source: "text", file: "text", media_type: "text" },
+    ...{ container: "text" },
     updated_at: "bigint",
   })}
   WHERE memories.memory_key = given.key RETURNING ${MEMORY_COLUMNS}`;
@@ -113,6 +115,7 @@ export class PostgresEngine implements StoreEngine {
       source: sources.map(({ source }) => source),
       file: sources.map(({ file }) => file),
       media_type: sources.map(({ media_type }) => media_type),
+      container: sources.map(({ container }) => container),
       content: memories.map((memory) => (isShort(memory) ? memory.content : null)),
       ...to,
     });
@@ -164,6 +167,7 @@ export class PostgresEngine implements StoreEngine {
       source: all.map(({ source }) => source),
       file: all.map(({ file }) => file),
       media_type: all.map(({ media_type }) => media_type),
+      container: all.map(({ container }) => container),
       updated_at: all.map(({ updatedAt }) => updatedAt),
     });
     const before = new Map(memories.map(({ row }) => [row.memory_key, row.tags]));

@@ -569,6 +569,13 @@ CREATE TABLE entity_notes (
 );
 `;
 
+// Files in files: the memories of their parts.
+const CONTAINERS = `
+ALTER TABLE memories ADD COLUMN container ${TEXT};
+CREATE INDEX memories_by_container ON memories (container, memory_key)
+  WHERE container IS NOT NULL AND deleted_at IS NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -585,4 +592,5 @@ export const MIGRATIONS: readonly string[] = [
   LAST_CLIENTS,
   ACTIVITY,
   ENTITY_NOTES,
+  CONTAINERS,
 ];

@@ -6,7 +6,7 @@ import type { ReceivedFile } from "../../domain/memory.ts";
 import type { UploadedFile } from "../../ports/job-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
 import type { Dialect, RepeatOfSource } from "../dialect.ts";
-import { type MemoryRow, storedSource, toSource } from "./memory.ts";
+import { type MemoryRow, storedSource } from "./memory.ts";
 
 /** Size and hash of a content. They show whether a given content is new, even when the row no longer has the text. */
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
@@ -48,9 +48,9 @@ export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): Cont
  * @param warnings what was not read; undefined if the file was not read again
  */
 export function readSource(row: Pick<MemoryRow, "source">, warnings?: readonly string[]): string | null {
-  const source = toSource(row);
+  const source = storedSource(row);
   if (source === null) return null;
-  const { warnings: earlier = [], ...rest } = source;
+  const { file, ocr, warnings: earlier = [], ...rest } = source;
   const found = warnings ?? earlier;
   return JSON.stringify({ ...rest, ...(found.length > 0 && { warnings: found }) });
 }
@@ -60,7 +60,8 @@ export type SourceColumns = Readonly<Record<"source" | RepeatOfSource, string | 
 
 /** The columns for a value of `source`. */
 export function sourceColumns(source: string | null): SourceColumns {
-  return { source, file: keptFileOf({ source }), media_type: storedSource({ source })?.media_type ?? null };
+  const { media_type = null, container = null } = storedSource({ source }) ?? {};
+  return { source, file: keptFileOf({ source }), media_type, container };
 }
 
 /** Assignments of an UPDATE, with the parameters of `sourceColumns`. */

@@ -36,6 +36,8 @@ export interface StoredSource extends MemorySource {
   readonly file?: string;
   /** What the uploader says of pictures. */
   readonly ocr?: OcrMode;
+  /** Version of the container when its part was stored: parts of other versions are not those of its content. */
+  readonly container_version?: number;
 }
 
 /**
@@ -81,12 +83,8 @@ export function numberOrNull(value: bigint | null): number | null {
 export function toSource(row: Pick<MemoryRow, "source">): MemorySource | null {
   const source = storedSource(row);
   if (source === null) return null;
-  const { filename, media_type, bytes, url, warnings } = source;
-  return {
-    ...{ filename, media_type, bytes },
-    ...(url !== undefined && { url }),
-    ...(warnings !== undefined && { warnings }),
-  };
+  const { file, ocr, container_version, ...shown } = source;
+  return shown;
 }
 
 function toState(row: MemoryRow): MemoryState {

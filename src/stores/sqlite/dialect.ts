@@ -27,6 +27,7 @@ export const SQLITE: Dialect = {
   forRemoval: "",
   keptFile: "memories.source ->> '$.file'",
   mediaType: "memories.source ->> '$.media_type'",
+  container: "memories.source ->> '$.container'",
   repeatsOfSource: [],
   retentionDays: `ifnull(json_extract(projects.settings, '$.retention_days'), ${DEFAULT_SETTINGS.retention_days})`,
   repeatsOfSettings: [],

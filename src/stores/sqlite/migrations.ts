@@ -609,6 +609,12 @@ CREATE TABLE entity_notes (
 ) STRICT;
 `;
 
+// Files in files: the memories of their parts.
+const CONTAINERS = `
+CREATE INDEX memories_by_container ON memories (source ->> '$.container', memory_key)
+  WHERE source ->> '$.container' IS NOT NULL AND deleted_at IS NULL;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -634,6 +640,7 @@ export const MIGRATIONS: readonly string[] = [
   LAST_CLIENTS,
   ACTIVITY,
   ENTITY_NOTES,
+  CONTAINERS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

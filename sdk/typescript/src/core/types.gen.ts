@@ -676,10 +676,26 @@ export type Memory = {
          */
         url?: string;
         /**
+         * mem_… of the file that the file was in
+         */
+        container?: string;
+        /**
+         * path of the file in its container
+         */
+        path?: string;
+        /**
          * what was not read, and why; at most 20 sentences
          */
         warnings?: Array<string>;
     } | null;
+    /**
+     * memories of the files in a ZIP, MBOX or message with attachments
+     */
+    parts?: {
+        total: number;
+        completed: number;
+        failed: number;
+    };
     /**
      * present when completed
      */
@@ -827,6 +843,14 @@ export type MemoryWithoutContent = {
          * URL from which the server fetched it
          */
         url?: string;
+        /**
+         * mem_… of the file that the file was in
+         */
+        container?: string;
+        /**
+         * path of the file in its container
+         */
+        path?: string;
         /**
          * what was not read, and why; at most 20 sentences
          */
@@ -1722,6 +1746,10 @@ export type ListMemoriesData = {
          */
         knownAt?: string;
         /**
+         * mem_… of a file that contains files: its parts
+         */
+        container?: string;
+        /**
          * by the time at which the memories were stored; default `newest`
          */
         order?: 'newest' | 'oldest';
@@ -2003,6 +2031,10 @@ export type CountMemoriesData = {
          * ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back
          */
         knownAt?: string;
+        /**
+         * mem_… of a file that contains files: its parts
+         */
+        container?: string;
         /**
          * the filters as JSON
          */
@@ -3164,7 +3196,7 @@ export type FindPathResponse = FindPathResponses[keyof FindPathResponses];
 export type UploadMemoryData = {
     body: {
         /**
-         * PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, TXT, Markdown, HTML, CSV, JSON, XML, YAML, IPYNB, SRT, VTT, ICS, VCF or source code, at most 100 MB
+         * PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, TXT, Markdown, HTML, CSV, JSON, XML, YAML, IPYNB, SRT, VTT, ICS, VCF, EML, MSG, MBOX, ZIP or source code, at most 100 MB
          */
         file: Blob | File;
         title?: string;

@@ -39,6 +39,7 @@ export const OWN_COLUMNS: Readonly<Record<string, (row: CopiedRow) => RowValue>>
   "projects.storage_bytes": () => 0,
   "memories.file": ({ source }) => sourceColumns(textOrNull(source)).file,
   "memories.media_type": ({ source }) => sourceColumns(textOrNull(source)).media_type,
+  "memories.container": ({ source }) => sourceColumns(textOrNull(source)).container,
   "memories.leased_by": () => null,
   "deliveries.last_attempt_at": ({ attempts }) => {
     const made: readonly { readonly at: number }[] = JSON.parse(String(attempts));

@@ -274,6 +274,7 @@ class AsyncMemories:
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         superseded: bool | Unset = UNSET,
+        container: str | Unset = UNSET,
         known_at: Moment | Unset = UNSET,
         order: ListMemoriesOrder | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -292,6 +293,7 @@ class AsyncMemories:
                 tag=tag,
                 q=q,
                 superseded=superseded,
+                container=container,
                 known_at=moment_of(known_at),
                 order=order,
             )
@@ -310,6 +312,7 @@ class AsyncMemories:
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         superseded: bool | Unset = UNSET,
+        container: str | Unset = UNSET,
         known_at: Moment | Unset = UNSET,
         filters: Json | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -324,6 +327,7 @@ class AsyncMemories:
             tag=tag,
             q=q,
             superseded=superseded,
+            container=container,
             known_at=moment_of(known_at),
             filters=filters if isinstance(filters, Unset) else json.dumps(filters),
         )

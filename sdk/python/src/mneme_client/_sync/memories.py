@@ -271,6 +271,7 @@ class Memories:
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         superseded: bool | Unset = UNSET,
+        container: str | Unset = UNSET,
         known_at: Moment | Unset = UNSET,
         order: ListMemoriesOrder | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -289,6 +290,7 @@ class Memories:
                 tag=tag,
                 q=q,
                 superseded=superseded,
+                container=container,
                 known_at=moment_of(known_at),
                 order=order,
             )
@@ -307,6 +309,7 @@ class Memories:
         tag: str | Unset = UNSET,
         q: str | Unset = UNSET,
         superseded: bool | Unset = UNSET,
+        container: str | Unset = UNSET,
         known_at: Moment | Unset = UNSET,
         filters: Json | Unset = UNSET,
         **options: Unpack[CallOptions],
@@ -321,6 +324,7 @@ class Memories:
             tag=tag,
             q=q,
             superseded=superseded,
+            container=container,
             known_at=moment_of(known_at),
             filters=filters if isinstance(filters, Unset) else json.dumps(filters),
         )

@@ -101,6 +101,7 @@ from .memory_graph_relations_item import MemoryGraphRelationsItem
 from .memory_graph_status import MemoryGraphStatus
 from .memory_list import MemoryList
 from .memory_metadata import MemoryMetadata
+from .memory_parts import MemoryParts
 from .memory_progress import MemoryProgress
 from .memory_source import MemorySource
 from .memory_status import MemoryStatus
@@ -295,6 +296,7 @@ __all__ = (
     "MemoryGraphStatus",
     "MemoryList",
     "MemoryMetadata",
+    "MemoryParts",
     "MemoryProgress",
     "MemorySource",
     "MemoryStatus",

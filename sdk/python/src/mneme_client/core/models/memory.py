@@ -14,6 +14,7 @@ from ..types import UNSET, Unset
 if TYPE_CHECKING:
     from ..models.memory_failure import MemoryFailure
     from ..models.memory_metadata import MemoryMetadata
+    from ..models.memory_parts import MemoryParts
     from ..models.memory_progress import MemoryProgress
     from ..models.memory_source import MemorySource
     from ..models.relation import Relation
@@ -45,6 +46,7 @@ class Memory:
         occurred_at_given (None | str):
         superseded_by (None | str):
         source (MemorySource | None):
+        parts (MemoryParts | Unset): memories of the files in a ZIP, MBOX or message with attachments
         chunk_count (int | Unset): present when completed
         extraction (MemoryExtraction | Unset): source of title, type, tags and language; present when completed
         relations (list[Relation] | Unset): with other memories, newest first, at most 100; present only in the answer
@@ -72,6 +74,7 @@ class Memory:
     occurred_at_given: None | str
     superseded_by: None | str
     source: MemorySource | None
+    parts: MemoryParts | Unset = UNSET
     chunk_count: int | Unset = UNSET
     extraction: MemoryExtraction | Unset = UNSET
     relations: list[Relation] | Unset = UNSET
@@ -146,6 +149,10 @@ class Memory:
         else:
             source = self.source
 
+        parts: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.parts, Unset):
+            parts = self.parts.to_dict()
+
         chunk_count = self.chunk_count
 
         extraction: str | Unset = UNSET
@@ -192,6 +199,8 @@ class Memory:
                 "source": source,
             }
         )
+        if parts is not UNSET:
+            field_dict["parts"] = parts
         if chunk_count is not UNSET:
             field_dict["chunk_count"] = chunk_count
         if extraction is not UNSET:
@@ -209,6 +218,7 @@ class Memory:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.memory_failure import MemoryFailure  # noqa: PLC0415
         from ..models.memory_metadata import MemoryMetadata  # noqa: PLC0415
+        from ..models.memory_parts import MemoryParts  # noqa: PLC0415
         from ..models.memory_progress import MemoryProgress  # noqa: PLC0415
         from ..models.memory_source import MemorySource  # noqa: PLC0415
         from ..models.relation import Relation  # noqa: PLC0415
@@ -349,6 +359,13 @@ class Memory:
 
         source = _parse_source(d.pop("source"))
 
+        _parts = d.pop("parts", UNSET)
+        parts: MemoryParts | Unset
+        if isinstance(_parts, Unset):
+            parts = UNSET
+        else:
+            parts = MemoryParts.from_dict(_parts)
+
         chunk_count = d.pop("chunk_count", UNSET)
 
         _extraction = d.pop("extraction", UNSET)
@@ -401,6 +418,7 @@ class Memory:
             occurred_at_given=occurred_at_given,
             superseded_by=superseded_by,
             source=source,
+            parts=parts,
             chunk_count=chunk_count,
             extraction=extraction,
             relations=relations,

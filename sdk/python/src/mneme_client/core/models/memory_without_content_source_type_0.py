@@ -19,6 +19,8 @@ class MemoryWithoutContentSourceType0:
         media_type (str):
         bytes_ (int):
         url (str | Unset): URL from which the server fetched it
+        container (str | Unset): mem_… of the file that the file was in
+        path (str | Unset): path of the file in its container
         warnings (list[str] | Unset): what was not read, and why; at most 20 sentences
     """
 
@@ -26,6 +28,8 @@ class MemoryWithoutContentSourceType0:
     media_type: str
     bytes_: int
     url: str | Unset = UNSET
+    container: str | Unset = UNSET
+    path: str | Unset = UNSET
     warnings: list[str] | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -37,6 +41,10 @@ class MemoryWithoutContentSourceType0:
         bytes_ = self.bytes_
 
         url = self.url
+
+        container = self.container
+
+        path = self.path
 
         warnings: list[str] | Unset = UNSET
         if not isinstance(self.warnings, Unset):
@@ -53,6 +61,10 @@ class MemoryWithoutContentSourceType0:
         )
         if url is not UNSET:
             field_dict["url"] = url
+        if container is not UNSET:
+            field_dict["container"] = container
+        if path is not UNSET:
+            field_dict["path"] = path
         if warnings is not UNSET:
             field_dict["warnings"] = warnings
 
@@ -69,6 +81,10 @@ class MemoryWithoutContentSourceType0:
 
         url = d.pop("url", UNSET)
 
+        container = d.pop("container", UNSET)
+
+        path = d.pop("path", UNSET)
+
         warnings = cast("list[str]", d.pop("warnings", UNSET))
 
         memory_without_content_source_type_0 = cls(
@@ -76,6 +92,8 @@ class MemoryWithoutContentSourceType0:
             media_type=media_type,
             bytes_=bytes_,
             url=url,
+            container=container,
+            path=path,
             warnings=warnings,
         )
 

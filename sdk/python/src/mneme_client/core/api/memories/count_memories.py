@@ -19,6 +19,7 @@ def request(
     q: str | Unset = UNSET,
     superseded: bool | Unset = UNSET,
     known_at: str | Unset = UNSET,
+    container: str | Unset = UNSET,
     filters: str | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of count_memories."""
@@ -45,6 +46,8 @@ def request(
     params["superseded"] = superseded
 
     params["knownAt"] = known_at
+
+    params["container"] = container
 
     params["filters"] = filters
 

@@ -22,6 +22,7 @@ def request(
     q: str | Unset = UNSET,
     superseded: bool | Unset = UNSET,
     known_at: str | Unset = UNSET,
+    container: str | Unset = UNSET,
     order: ListMemoriesOrder | Unset = UNSET,
 ) -> dict[str, Any]:
     """Method, path and query of list_memories."""
@@ -52,6 +53,8 @@ def request(
     params["superseded"] = superseded
 
     params["knownAt"] = known_at
+
+    params["container"] = container
 
     json_order: str | Unset = UNSET
     if not isinstance(order, Unset):
