@@ -6,64 +6,8 @@ import { READING_LIMITS } from "../../src/documents/budget.ts";
 import { readHtml } from "../../src/documents/html/read-html.ts";
 import { readPdf } from "../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
+import { partsOf, SCRIPT_CASES } from "./fixtures/scripts.ts";
 import { buildPdf, type Drawn } from "./pdf/build-pdf.ts";
-
-/** Text with `{^…}` for a superscript and `{_…}` for a subscript, and the text that is read. */
-const CASES: readonly (readonly [written: string, read: string])[] = [
-  // powers
-  ["The count was 4.7 × 10{^6} cells.", "4.7 × 10^6 cells"],
-  ["The limit is 10{^3} cells.", "is 10^3 cells"],
-  ["It is 3.2·10{^−7} mol.", "3.2·10^−7 mol"],
-  ["A byte has 2{^8} = 256 values.", "2^8 = 256"],
-  ["There are 2{^32} addresses.", "2^32 addresses"],
-  ["Use 2{^n} nodes.", "2^n nodes"],
-  ["The pond measures 250 m{^2} in spring.", "250 m^2 in"],
-  ["The lake holds 3.5 km{^3} of water.", "3.5 km^3 of"],
-  ["It absorbs 4 mol m{^−2} s{^−1} of light.", "m^−2 s^−1 of"],
-  ["Einstein wrote E = mc{^2} in 1905.", "E = mc^2 in 1905"],
-  ["The fit had R{^2} of 0.93.", "R^2 of"],
-  ["Then x{^2} is even.", "Then x^2 is"],
-  ["The sum (a+b){^2} is positive.", "(a+b)^2 is"],
-  ["An ion Ca{^2+} is charged.", "Ca^2+ is"],
-  ["Fläche: 45 м{^2} жилья.", "45 м^2 жилья"],
-  // marks of notes
-  ["The treaty was signed in 1997{^12} and renewed.", "in 1997[12] and"],
-  ["The census counted 12,450{^7} people.", "12,450[7] people"],
-  ["Population 273.879.750{^1} in all.", "273.879.750[1] in"],
-  ["It ended in 1849{^4,5} at last.", "1849[4,5] at"],
-  ["Women were 38 %{^8} of all.", "38 %[8] of"],
-  ["He said “it was over.”{^6} Then he left.", "over.”[6] Then"],
-  ["Der Hafen{^10} wurde gebaut.", "Hafen[10] wurde"],
-  ["Le port{^3} fut construit.", "port[3] fut"],
-  ["Население{^12} выросло.", "Население[12] выросло"],
-  ["The price of 9.90 €{^2} is fixed.", "9.90 €[2] is"],
-  // indices
-  ["The sample x{_i} is small.", "x_i is"],
-  ["The speed v{_max} was high.", "v_max was"],
-  ["It is a{_n+1} here.", "a_(n+1) here"],
-  ["The value x{_i}{^2} is used.", "x_i^2 is"],
-  ["The number 1010{_2} is ten.", "1010_2 is"],
-  // what stays as it is
-  ["Water is H{_2}O here.", "H2O here"],
-  ["Carbon dioxide CO{_2} is a gas.", "CO2 is"],
-  ["Alumina Al{_2}O{_3} is hard.", "Al2O3 is"],
-  ["On the 1{^st} of May.", "1st of"],
-  ["On the 22{^nd} of May.", "22nd of"],
-  ["Le 1{^er} mars.", "1er mars"],
-  ["Le XIX{^e} siècle.", "XIXe siècle"],
-  ["Chez M{^me} Curie.", "Mme Curie"],
-  ["Mneme{^TM} is free.", "MnemeTM is"],
-  ["It was 25{^o}C today.", "25°C today"],
-];
-
-/** Parts of a text: `level` is 1 for a superscript, −1 for a subscript. */
-function partsOf(written: string): { text: string; level: number }[] {
-  return written.split(/(\{[_^][^}]*\})/).flatMap((text) => {
-    if (text === "") return [];
-    if (!text.startsWith("{")) return [{ text, level: 0 }];
-    return [{ text: text.slice(2, -1), level: text[1] === "^" ? 1 : -1 }];
-  });
-}
 
 function asHtml(written: string): string {
   const body = partsOf(written).map(({ text, level }) => {
@@ -100,7 +44,7 @@ function htmlText(page: string): string {
 }
 
 describe("superscripts and subscripts", () => {
-  for (const [written, expected] of CASES) {
+  for (const [written, expected] of SCRIPT_CASES) {
     test(`${written} is read as ${expected}`, async () => {
       expect(htmlText(asHtml(written))).toContain(expected);
       expect(await pdfText(...lineOf(written, 100))).toContain(expected);

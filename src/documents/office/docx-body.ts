@@ -5,10 +5,11 @@ import type { Budget } from "../budget.ts";
 import { type Block, BlockList, type BlockSink, onOneLine } from "../text-writer.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { Paragraph } from "./docx-paragraph.ts";
-import type { StyleOf } from "./docx-styles.ts";
+import { positionWith, type StyleOf } from "./docx-styles.ts";
 import { type CellContent, WordTable } from "./docx-table.ts";
 import { EquationReader } from "./equation.ts";
-import { withoutMarker } from "./lists.ts";
+import { type NumeralKind, numeral, withoutMarker } from "./lists.ts";
+import type { RunPosition } from "./scripted-text.ts";
 import { symbolOf } from "./symbols.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
@@ -17,10 +18,33 @@ export interface WordContext {
   readonly budget: Budget;
   readonly styleOf: StyleOf;
   readonly numbering: Numbering;
-  /** Text of footnotes, endnotes and comments, by keys such as `footnote 1`. */
-  readonly notes: ReadonlyMap<string, string>;
+  /** Footnotes, endnotes and comments, by keys such as `footnote 1`. */
+  readonly notes: ReadonlyMap<string, WordNote>;
+  /** The marks of footnotes and endnotes, which it counts. */
+  readonly marks: NoteMarks;
   /** Returns the blocks of a diagram, given the id of its relationship. */
   diagram(id: string): readonly Block[];
+}
+
+/** A footnote, endnote or comment. */
+export interface WordNote {
+  /** Its text on one line. */
+  readonly text: string;
+  /** Author of a comment; empty if unknown. */
+  readonly author: string;
+}
+
+/** Counts the references to footnotes and endnotes, which Word numbers in the order of the text. */
+export class NoteMarks {
+  readonly #counts = { footnote: 0, endnote: 0 };
+
+  constructor(private readonly formats: Readonly<Record<"footnote" | "endnote", NumeralKind>>) {}
+
+  /** The mark of the next reference. */
+  next(kind: "footnote" | "endnote"): string {
+    this.#counts[kind]++;
+    return numeral(this.#counts[kind], this.formats[kind]);
+  }
 }
 
 /** Elements that are skipped: deleted or moved text, former formatting, field codes, phonetic guides. */
@@ -70,6 +94,9 @@ class Flow {
   /** Formatting of the open run of text. */
   isHidden = false;
   isBold = false;
+  /** Position that the run sets itself; null if its styles decide. */
+  position: RunPosition | null = null;
+  runStyle: string | null = null;
   /** Properties of the cell that contains this flow. */
   span = 1;
   isMerged = false;
@@ -188,6 +215,13 @@ export class FlowReader implements XmlHandler {
       case "w:b":
         if (this.#properties === null) flow.isBold = isOn(attributes);
         return true;
+      case "w:rStyle":
+        if (this.#properties === null) flow.runStyle = value;
+        return true;
+      case "w:vertAlign":
+      case "w:position":
+        if (this.#properties === null) flow.position = positionWith(flow.position, name, value);
+        return true;
       case "w:tblLook":
         if (table !== null && isFirstRowMarked(attributes)) table.hint = "likely";
         return true;
@@ -217,6 +251,8 @@ export class FlowReader implements XmlHandler {
       case "w:r":
         flow.isHidden = false;
         flow.isBold = false;
+        flow.position = null;
+        flow.runStyle = null;
         break;
       case "w:t":
         this.#isText = true;
@@ -240,8 +276,12 @@ export class FlowReader implements XmlHandler {
         break;
       case "w:footnoteReference":
       case "w:endnoteReference":
+        this.#referToNote(flow, name === "w:footnoteReference" ? "footnote" : "endnote", attributes);
+        break;
       case "w:commentReference":
-        this.#refer(flow, `${name.slice("w:".length, -"Reference".length)} ${attributes.id ?? ""}`);
+        this.#refer(flow, `comment ${attributes.id ?? ""}`, ({ text, author }) =>
+          author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`,
+        );
         break;
       case "m:oMath":
         this.#equation = new EquationReader();
@@ -269,15 +309,30 @@ export class FlowReader implements XmlHandler {
   #add(text: string): void {
     const flow = this.#flow;
     if (flow.isHidden || flow.fields.isCode) return;
-    flow.paragraph?.add(text, flow.isBold);
+    flow.paragraph?.add(text, { isBold: flow.isBold, position: this.#positionOf(flow) });
   }
 
-  #refer(flow: Flow, key: string): void {
+  #positionOf({ position, runStyle, paragraph }: Flow): RunPosition {
+    const { styleOf } = this.context;
+    const styled = runStyle === null ? null : styleOf(runStyle).position;
+    if (styled === "note" && position === "raised") return "note";
+    return position ?? styled ?? styleOf(paragraph?.style ?? null).position ?? "line";
+  }
+
+  #referToNote(flow: Flow, kind: "footnote" | "endnote", { id = "", customMarkFollows }: Attributes): void {
+    if (flow.paragraph === null || flow.isHidden || flow.fields.isCode) return;
+    const isCustom = customMarkFollows !== undefined && isOn({ val: customMarkFollows });
+    const mark = isCustom ? "" : this.context.marks.next(kind);
+    flow.paragraph.addMark(mark);
+    this.#refer(flow, `${kind} ${id}`, ({ text }) => (mark === "" ? `[note: ${text}]` : `[note ${mark}: ${text}]`));
+  }
+
+  #refer(flow: Flow, key: string, written: (note: WordNote) => string): void {
     const note = this.context.notes.get(key);
     if (note === undefined || flow.paragraph === null || flow.isHidden) return;
     // counts the text at each reference, because a document can refer to the same note any number of times
-    this.context.budget.addText(note.length);
-    flow.paragraph.notes.push(note);
+    this.context.budget.addText(note.text.length);
+    flow.paragraph.notes.push(written(note));
   }
 
   #endParagraph(flow: Flow): void {
@@ -317,7 +372,7 @@ export class FlowReader implements XmlHandler {
 /** Reads the footnotes, endnotes or comments of a part, each as one line. */
 export class NoteReader implements XmlHandler {
   /** Notes by keys such as `footnote 1`. */
-  readonly notes = new Map<string, { readonly text: string; readonly author: string }>();
+  readonly notes = new Map<string, WordNote>();
   #note: { readonly key: string; readonly author: string; list: BlockList; reader: FlowReader } | null = null;
 
   constructor(

@@ -1,6 +1,6 @@
 // Computes the labels of numbered paragraphs of a Word document, with the counting rules of Word (ECMA-376-1, 17.9).
 
-import { type NumeralKind, numeral } from "./lists.ts";
+import { numeral, numeralKindOf } from "./lists.ts";
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
@@ -73,22 +73,10 @@ function labelOf(levels: ReadonlyMap<number, Level>, counts: readonly (number | 
   const label = pattern.replace(/%([1-9])/g, (_, digit: string) => {
     const each = Number(digit) - 1;
     const level = levels.get(each);
-    return numeral(counts[each] ?? level?.start ?? 1, kindOf(level?.format ?? "decimal"));
+    return numeral(counts[each] ?? level?.start ?? 1, numeralKindOf(level?.format ?? "decimal"));
   });
   // removes characters of symbol fonts
   return label.replace(/[\ue000-\uf8ff]/g, "").trim();
-}
-
-function kindOf(format: string): NumeralKind {
-  switch (format) {
-    case "lowerLetter":
-    case "upperLetter":
-    case "lowerRoman":
-    case "upperRoman":
-      return format;
-    default:
-      return "decimal";
-  }
 }
 
 interface List {

@@ -4,6 +4,7 @@ import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { headingOfOutline, type StyleOf } from "./docx-styles.ts";
 import { listItem } from "./lists.ts";
+import { type RunPosition, ScriptedText } from "./scripted-text.ts";
 
 /** A paragraph that is being read. */
 export class Paragraph {
@@ -17,11 +18,16 @@ export class Paragraph {
   readonly notes: string[] = [];
   /** Blocks of text boxes and diagrams that are anchored in the paragraph. */
   readonly anchored: Block[] = [];
-  readonly #text: string[] = [];
+  readonly #text = new ScriptedText();
 
-  add(text: string, isBold: boolean): void {
-    this.#text.push(text);
+  add(text: string, { isBold, position }: { readonly isBold: boolean; readonly position: RunPosition }): void {
+    this.#text.add(text, position);
     if (!isBold && /\S/.test(text)) this.isBold = false;
+  }
+
+  /** Adds the mark of a note. */
+  addMark(mark: string): void {
+    this.#text.add(mark, "note");
   }
 
   /** Returns the blocks of the paragraph; none if the paragraph is empty. */
@@ -30,10 +36,10 @@ export class Paragraph {
     const list = this.#listBy(style.list);
     // the label is computed even for an empty paragraph, because Word counts such paragraphs
     const label = list === null ? null : numbering.next(list.id, list.level);
-    const text = style.isContents ? "" : readable(this.#text.join(""));
+    const heading = this.outline === null ? (style.heading ?? 0) : headingOfOutline(this.outline);
+    const text = style.isContents ? "" : readable(this.#text.take(heading === 0));
     const notes = this.notes.join(" ");
     if (text === "") return [...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.anchored];
-    const heading = this.outline === null ? (style.heading ?? 0) : headingOfOutline(this.outline);
     if (heading > 0) {
       const line = [label?.label ?? "", onOneLine(text)].filter((part) => part !== "").join(" ");
       const own = { text: `${"#".repeat(heading)} ${line}`, series: null };

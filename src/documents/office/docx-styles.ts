@@ -1,19 +1,22 @@
-// Resolves the paragraph styles of a Word document: heading level and list (ECMA-376-1, 17.7).
+// Resolves the styles of a Word document: heading level and list of paragraphs, and the position of text above or below
+// its line (ECMA-376-1, 17.7).
 
 import type { OfficePackage } from "./package.ts";
+import type { RunPosition } from "./scripted-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Properties that a style gives to its paragraphs. A property is null if the style does not set it. */
-export interface ParagraphStyle {
+/** Properties that a style gives to its paragraphs or runs. A property is null if the style does not set it. */
+export interface WordStyle {
   /** Level of the heading, 1 to 6; 0 if the paragraph is not a heading. */
   readonly heading: number | null;
   readonly list: { readonly id: string; readonly level: number } | null;
   /** Whether this is the style of a table of contents, which repeats the headings. */
   readonly isContents: boolean;
+  readonly position: RunPosition | null;
 }
 
-/** Styles by their id. */
-export type StyleOf = (id: string | null) => ParagraphStyle;
+/** Styles of paragraphs and runs by their id; null means the default paragraph style. */
+export type StyleOf = (id: string | null) => WordStyle;
 
 /** Number of heading levels in Markdown. */
 const HEADING_MAX = 6;
@@ -21,7 +24,24 @@ const HEADING_MAX = 6;
 const HEADING_NAME =
   /^(?:heading|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|başlık|заголовок|标题|標題|見出し|제목)\s*([1-9])$/iu;
 const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
-const PLAIN: ParagraphStyle = { heading: null, list: null, isContents: false };
+/** Styles of the marks of notes. Their ids are not translated. */
+const NOTE_NAME = /^(?:footnote|endnote) reference$/i;
+/** Minimum distance of raised and lowered text from its line, in half-points. Smaller ones adjust a font. */
+const SHIFT_MIN = 3;
+const PLAIN: WordStyle = { heading: null, list: null, isContents: false, position: null };
+
+/**
+ * The position of text with one more property, `w:vertAlign` or `w:position`.
+ * @param known the position by the properties before it; null if there are none
+ */
+export function positionWith(known: RunPosition | null, property: string, value: string): RunPosition {
+  if (known !== null && known !== "line") return known;
+  if (property === "w:vertAlign") {
+    return value === "superscript" ? "raised" : value === "subscript" ? "lowered" : "line";
+  }
+  const shift = Number.parseInt(value, 10) || 0;
+  return Math.abs(shift) < SHIFT_MIN ? "line" : shift > 0 ? "raised" : "lowered";
+}
 
 /** Converts an outline level (0 to 8; 9 means body text) to a heading level. */
 export function headingOfOutline(level: number): number {
@@ -32,7 +52,7 @@ export function headingOfOutline(level: number): number {
 export function readStyles(document: OfficePackage, part: string | null): StyleOf {
   const reader = new StyleReader();
   if (part !== null) document.read(part, "w", reader);
-  const resolved = new Map<string, ParagraphStyle>();
+  const resolved = new Map<string, WordStyle>();
   return (id) => {
     const own = id ?? reader.defaultId;
     if (own === null) return PLAIN;
@@ -48,10 +68,11 @@ interface WrittenStyle {
   outline: number | null;
   listId: string | null;
   listLevel: number | null;
+  position: RunPosition | null;
 }
 
-function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): ParagraphStyle {
-  let { heading, isContents } = PLAIN;
+function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): WordStyle {
+  let { heading, isContents, position } = PLAIN;
   let [listId, listLevel]: [string | null, number | null] = [null, null];
   const seen = new Set<string>();
   for (let at: string | null = id; at !== null && !seen.has(at); ) {
@@ -61,9 +82,10 @@ function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): Paragra
     isContents ||= CONTENTS_NAME.test(style?.name ?? at);
     listId ??= style?.listId ?? null;
     listLevel ??= style?.listLevel ?? null;
+    position ??= NOTE_NAME.test(style?.name ?? at) ? "note" : (style?.position ?? null);
     at = style?.basedOn ?? null;
   }
-  return { heading, list: listId === null ? null : { id: listId, level: listLevel ?? 0 }, isContents };
+  return { heading, list: listId === null ? null : { id: listId, level: listLevel ?? 0 }, isContents, position };
 }
 
 function headingOf(style: WrittenStyle | undefined, id: string): number | null {
@@ -87,17 +109,21 @@ class StyleReader implements XmlHandler {
     switch (name) {
       case "w:style": {
         const { type = "paragraph", styleId = "", default: isDefault = "" } = attributes;
-        if (type !== "paragraph") return "skip";
-        this.#style = { name: "", basedOn: null, outline: null, listId: null, listLevel: null };
+        if (type !== "paragraph" && type !== "character") return "skip";
+        this.#style = { name: "", basedOn: null, outline: null, listId: null, listLevel: null, position: null };
         this.styles.set(styleId, this.#style);
-        if (/^(?:1|true|on)$/.test(isDefault)) this.defaultId = styleId;
+        if (type === "paragraph" && /^(?:1|true|on)$/.test(isDefault)) this.defaultId = styleId;
         break;
       }
       case "w:docDefaults":
       case "w:latentStyles":
-      case "w:rPr":
+      case "w:rPrChange":
       case "w:pPrChange":
         return "skip";
+      case "w:vertAlign":
+      case "w:position":
+        if (style !== null) style.position = positionWith(style.position, name, value);
+        break;
       case "w:name":
         if (style !== null) style.name = value;
         break;

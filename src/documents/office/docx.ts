@@ -5,8 +5,9 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
 import { diagramBlocks } from "./diagram.ts";
-import { FlowReader, NoteReader, type WordContext } from "./docx-body.ts";
+import { FlowReader, NoteMarks, NoteReader, type WordContext, type WordNote } from "./docx-body.ts";
 import { Numbering } from "./docx-numbering.ts";
+import { readNoteFormats } from "./docx-settings.ts";
 import { readStyles } from "./docx-styles.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -24,19 +25,17 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
     styleOf: readStyles(document, partOf("styles")),
     numbering: new Numbering(document, partOf("numbering")),
     notes: new Map(),
+    marks: new NoteMarks(readNoteFormats(document, partOf("settings"))),
     diagram: (id) => {
       const target = targets.get(id);
       return target === undefined ? [] : diagramBlocks(document, target);
     },
   };
-  const notes = new Map<string, string>();
+  const notes = new Map<string, WordNote>();
   for (const kind of ["footnote", "endnote", "comment"] as const) {
     const reader = new NoteReader(kind, context);
     document.read(partOf(`${kind}s`) ?? "", "w", reader);
-    for (const [key, { text, author }] of reader.notes) {
-      const by = author === "" ? "" : ` by ${author}`;
-      notes.set(key, kind === "comment" ? `[comment${by}: ${text}]` : `[note: ${text}]`);
-    }
+    for (const [key, note] of reader.notes) notes.set(key, note);
   }
   const writer = new TextWriter(document.budget);
   const body = new BodyReader({ ...context, notes }, writer);

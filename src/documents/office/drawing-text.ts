@@ -4,6 +4,7 @@
 import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import { EquationReader } from "./equation.ts";
 import { listItem, type NumeralKind, numeral } from "./lists.ts";
+import { type RunPosition, ScriptedText } from "./scripted-text.ts";
 import type { Attributes } from "./xml.ts";
 
 /** A paragraph of a text body. */
@@ -27,19 +28,20 @@ interface AutoNumber {
 /** Collects the paragraphs of one text body. */
 export class DrawingText {
   readonly paragraphs: DrawingParagraph[] = [];
-  #text: string[] = [];
+  readonly #text = new ScriptedText();
   #level = 0;
   #list: DrawingParagraph["list"] = "inherited";
   #isText = false;
   #isBold = true;
   #isRunBold = false;
+  #position: RunPosition = "line";
   #equation: EquationReader | null = null;
 
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.#equation !== null) return this.#equation.open(name, attributes);
     switch (name) {
       case "a:p":
-        this.#text = [];
+        this.#text.take();
         this.#level = 0;
         this.#list = "inherited";
         this.#isBold = true;
@@ -60,12 +62,14 @@ export class DrawingText {
       case "a:r":
       case "a:fld":
         this.#isRunBold = false;
+        this.#position = "line";
         break;
       case "a:rPr":
         this.#isRunBold = attributes.b === "1" || attributes.b === "true";
+        this.#position = positionOf(attributes.baseline);
         break;
       case "a:br":
-        this.#text.push("\n");
+        this.#text.add("\n", "line");
         break;
       case "a:t":
         this.#isText = true;
@@ -85,12 +89,12 @@ export class DrawingText {
   close(name: string): void {
     if (this.#equation !== null) {
       if (!this.#equation.close()) return;
-      this.#text.push(this.#equation.result());
+      this.#text.add(this.#equation.result(), "line");
       this.#equation = null;
     }
     if (name === "a:t") this.#isText = false;
     if (name !== "a:p") return;
-    const text = readable(this.#text.join(""));
+    const text = readable(this.#text.take());
     if (text !== "") {
       this.paragraphs.push({ text, level: this.#level, list: this.#list, isBold: this.#isBold });
     }
@@ -98,8 +102,14 @@ export class DrawingText {
 
   text(text: string): void {
     if (this.#equation !== null) this.#equation.text(text);
-    else if (this.#isText) this.#text.push(text);
+    else if (this.#isText) this.#text.add(text, this.#position);
   }
+}
+
+/** @param baseline distance from the line in percent of the font size, in thousandths or with a sign for percent */
+function positionOf(baseline = "0"): RunPosition {
+  const shift = Number.parseFloat(baseline) || 0;
+  return shift === 0 ? "line" : shift > 0 ? "raised" : "lowered";
 }
 
 /** Joins paragraphs into one line. */

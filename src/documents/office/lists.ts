@@ -24,6 +24,19 @@ const LEVEL_MAX = 8;
 /** Supported numerals. Other number formats are written in digits. */
 export type NumeralKind = "decimal" | "lowerLetter" | "upperLetter" | "lowerRoman" | "upperRoman";
 
+/** The numerals of a number format of Word. */
+export function numeralKindOf(format: string): NumeralKind {
+  switch (format) {
+    case "lowerLetter":
+    case "upperLetter":
+    case "lowerRoman":
+    case "upperRoman":
+      return format;
+    default:
+      return "decimal";
+  }
+}
+
 /** Writes an integer as a numeral. After z, letters repeat as in Word: z, aa, bb. */
 export function numeral(value: number, kind: NumeralKind): string {
   const written =

@@ -3,7 +3,7 @@
 import { cellOfName } from "../../domain/cell-range.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
-import { sheetText } from "./xlsx-sheet.ts";
+import { RichText, sheetText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /**
@@ -21,7 +21,10 @@ export function readCellNotes(
     for (const { target } of related.filter((each) => each.type === type)) document.read(target, "x", reader);
     for (const { place, author, text } of reader.notes) {
       const all = notes.get(place) ?? [];
-      all.push(author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`);
+      // each thread is also stored as a note, for programs that do not support threads
+      if (author.startsWith("tc=") && all.length > 0) continue;
+      const by = author === "" || author.startsWith("tc=") ? "" : ` by ${author}`;
+      all.push(`[comment${by}: ${text}]`);
       notes.set(place, all);
     }
   };
@@ -47,6 +50,8 @@ class NoteReader implements XmlHandler {
   #author = "";
   #text = "";
   #isText = false;
+  /** The text of a note; null outside of it. */
+  #rich: RichText | null = null;
 
   constructor(
     private readonly kind: "thread" | "note",
@@ -54,6 +59,7 @@ class NoteReader implements XmlHandler {
   ) {}
 
   open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#rich !== null) return this.#rich.open(name, attributes);
     switch (name) {
       case "x:author":
         this.#text = "";
@@ -65,23 +71,29 @@ class NoteReader implements XmlHandler {
       case "tc:threadedComment":
         this.#begin(attributes.ref, this.names.get(attributes.personId ?? "") ?? "");
         break;
-      case "x:t":
+      case "x:text":
+        this.#rich = new RichText();
+        break;
       case "tc:text":
         this.#isText = true;
         break;
-      case "x:rPh":
-        return "skip";
     }
     return undefined;
   }
 
   close(name: string): void {
     this.#isText = false;
+    if (name === "x:text") {
+      this.#text = this.#rich?.take() ?? "";
+      this.#rich = null;
+    }
+    this.#rich?.close(name);
     if (name === "x:author") this.#authors.push(onOneLine(this.#text));
     if (name === "x:comment" || name === "tc:threadedComment") this.#end();
   }
 
   text(text: string): void {
+    this.#rich?.text(text);
     if (this.#isText) this.#text += text;
   }
 
@@ -94,15 +106,11 @@ class NoteReader implements XmlHandler {
 
   #end(): void {
     const { kind } = this;
-    // skips notes that repeat a thread: each thread is also stored as a note for programs that do not support threads
-    const isCopy = kind === "note" && this.#author.startsWith("tc=");
     // Excel begins the text of a note with the author's name
     const authorPrefix = `${this.#author}:`;
     const whole = sheetText(this.#text);
     const text = kind === "note" && whole.startsWith(authorPrefix) ? whole.slice(authorPrefix.length).trim() : whole;
-    if (this.#place !== null && !isCopy && text !== "") {
-      this.notes.push({ place: this.#place, author: this.#author, text });
-    }
+    if (this.#place !== null && text !== "") this.notes.push({ place: this.#place, author: this.#author, text });
     this.#place = null;
   }
 }

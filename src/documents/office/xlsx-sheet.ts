@@ -5,6 +5,7 @@ import { type CellRange, columnOfName, rangeOfName } from "../../domain/cell-ran
 import { type Budget, refuse } from "../budget.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { CellStyle } from "./xlsx-styles.ts";
+import { RichText, sheetText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** The filled cells of a row, usually in the order of their columns. */
@@ -43,10 +44,13 @@ export class SheetReader implements XmlHandler {
   #value = "";
   #formula = "";
   #into: "value" | "formula" | null = null;
+  readonly #inline = new RichText();
+  #isInline = false;
 
   constructor(private readonly context: SheetContext) {}
 
   open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#isInline) return this.#inline.open(name, attributes);
     switch (name) {
       case "x:sheetData":
         this.wasFound = true;
@@ -64,13 +68,14 @@ export class SheetReader implements XmlHandler {
         this.#formula = "";
         break;
       case "x:v":
-      case "x:t":
         this.#into = "value";
+        break;
+      case "x:is":
+        this.#isInline = true;
         break;
       case "x:f":
         this.#into = "formula";
         break;
-      case "x:rPh":
       case "x:extLst":
         return "skip";
       case "x:mergeCell":
@@ -84,14 +89,22 @@ export class SheetReader implements XmlHandler {
   }
 
   text(text: string): void {
-    if (this.#into === "value") this.#value += text;
+    if (this.#isInline) this.#inline.text(text);
+    else if (this.#into === "value") this.#value += text;
     else if (this.#into === "formula") this.#formula += text;
   }
 
   close(name: string): void {
+    if (this.#isInline && name !== "x:is") {
+      this.#inline.close(name);
+      return;
+    }
     switch (name) {
+      case "x:is":
+        this.#isInline = false;
+        this.#value = this.#inline.take();
+        break;
       case "x:v":
-      case "x:t":
       case "x:f":
         this.#into = null;
         break;
@@ -141,12 +154,4 @@ function cellText(
     default:
       return format.text(sheetText(value));
   }
-}
-
-/** Writes a text of a workbook on one line. Decodes escaped characters such as `_x000D_` (ECMA-376-1, 22.9.2.19). */
-export function sheetText(text: string): string {
-  const decoded = text.includes("_x")
-    ? text.replace(/_x([0-9a-f]{4})_/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    : text;
-  return onOneLine(decoded);
 }

@@ -9,8 +9,9 @@ import { onOneLine, TextWriter } from "../text-writer.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
 import { linesOfSheet } from "./xlsx-rows.ts";
-import { type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
+import { type SheetContext, SheetReader } from "./xlsx-sheet.ts";
 import { readCellStyles } from "./xlsx-styles.ts";
+import { RichText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Reads an XLSX file, see `officeReader`. */
@@ -112,23 +113,18 @@ class WorkbookReader implements XmlHandler {
 
 class StringReader implements XmlHandler {
   readonly strings: string[] = [];
-  #string = "";
-  #isText = false;
+  readonly #string = new RichText();
 
-  open(name: string): "skip" | undefined {
-    // skips the pronunciation of Japanese words
-    if (name === "x:rPh") return "skip";
-    if (name === "x:si") this.#string = "";
-    this.#isText = name === "x:t";
-    return undefined;
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    return this.#string.open(name, attributes);
   }
 
   close(name: string): void {
-    this.#isText = false;
-    if (name === "x:si") this.strings.push(sheetText(this.#string));
+    if (name === "x:si") this.strings.push(this.#string.take());
+    else this.#string.close(name);
   }
 
   text(text: string): void {
-    if (this.#isText) this.#string += text;
+    this.#string.text(text);
   }
 }

@@ -21,7 +21,7 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "And let’s add another list in the end:",
   ],
   // a document of one word with two footnotes
-  "normal/mammoth.js__footnotes.docx": ["Ouch.", "[note: A tachyon walks into a bar.]", "[note: Fin.]"],
+  "normal/mammoth.js__footnotes.docx": ["Ouch[1].[2]", "[note 1: A tachyon walks into a bar.]", "[note 2: Fin.]"],
   "normal/mammoth.js__tables.docx": ["Above", "Top left | Top right", "Bottom left | Bottom right", "Below"],
   "normal/mammoth.js__utf8-bom.docx": ["This XML has a byte order mark."],
   "normal/markitdown__test_with_comment.docx": [

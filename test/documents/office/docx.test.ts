@@ -148,7 +148,7 @@ describe("a Word document", () => {
         ),
       },
     );
-    expect(text).toBe("Claim and more [note: Source A.] [note: Source B.] [comment by Ada L.: Really? Yes.]");
+    expect(text).toBe("Claim[1] and more[i] [note 1: Source A.] [note i: Source B.] [comment by Ada L.: Really? Yes.]");
   });
 
   test("is read with all tracked changes accepted", async () => {

@@ -33,7 +33,7 @@ const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "Berries | Food: Blueberry, Strawberry, Cranberry | Calories per portion: 150",
     "1. Leaves\n2. Berries\n3. Grain",
   ],
-  "normal/mammoth.js__footnotes.docx": ["Ouch. [note: A tachyon walks into a bar.] [note: Fin.]"],
+  "normal/mammoth.js__footnotes.docx": ["Ouch[1].[2] [note 1: A tachyon walks into a bar.] [note 2: Fin.]"],
   "normal/mammoth.js__tables.docx": ["Above\n\n", "Top left | Top right\nBottom left | Bottom right", "\n\nBelow"],
   "normal/mammoth.js__utf8-bom.docx": ["This XML has a byte order mark."],
   "normal/markitdown__test_with_comment.docx": [

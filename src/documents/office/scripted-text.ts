@@ -1,0 +1,58 @@
+// Collects the runs of a paragraph, of which some are raised or lowered, and writes superscripts and subscripts in the
+// notation of scripts.ts.
+
+import { subscript, superscript } from "../scripts.ts";
+
+/** Position of a run of text: on the line, above or below it. `note` is the mark of a note above the line. */
+export type RunPosition = "line" | "raised" | "lowered" | "note";
+
+interface Run {
+  text: string;
+  readonly position: RunPosition;
+}
+
+/** Number of UTF-16 code units that are considered before and behind a script. */
+const BESIDE_UNITS = 80;
+
+/** The runs of one paragraph. */
+export class ScriptedText {
+  #runs: Run[] = [];
+
+  add(text: string, position: RunPosition): void {
+    if (text === "") return;
+    const last = this.#runs.at(-1);
+    // programs split a run at spelling errors and revisions
+    if (last?.position === position && position !== "note") last.text += text;
+    else this.#runs.push({ text, position });
+  }
+
+  /** Returns the text and removes all runs. @param hasMarks whether marks of notes are written */
+  take(hasMarks = true): string {
+    const runs = this.#runs.filter(({ position }) => hasMarks || position !== "note");
+    this.#runs = [];
+    const [only] = runs;
+    if (runs.length <= 1 && only?.position !== "note") return only?.text ?? "";
+    let written = "";
+    let tail = "";
+    for (const [at, { text, position }] of runs.entries()) {
+      const shown = position === "line" ? text : writtenScript(text, position, tail, runs[at + 1]);
+      written += shown;
+      tail = (tail + shown).slice(-BESIDE_UNITS);
+    }
+    return written;
+  }
+}
+
+function writtenScript(text: string, position: RunPosition, tail: string, next: Run | undefined): string {
+  // white space at the ends of a run is not part of the script
+  const [, before = "", script = "", behind = ""] = /^(\s*)(.*?)(\s*)$/s.exec(text) ?? [];
+  if (script === "" || script.includes("\n")) return text;
+  const line = `${tail}${before}`.replace(/^.*\n/s, "");
+  const after = behind + (next?.position === "line" ? next.text.slice(0, BESIDE_UNITS).replace(/\n.*$/s, "") : "");
+  if (position === "lowered") return `${before}${subscript(script, { before: line, after })}${behind}`;
+  const shown = superscript(script, { before: line, after, isNote: position === "note" });
+  // what stands behind an exponent would be read as part of it
+  const isGlued = shown.startsWith("^") && /\d\d$|\p{L}[\p{L}\p{N}]$/u.test(shown.slice(-1) + after.slice(0, 1));
+  const gap = isGlued ? " " : "";
+  return `${before}${shown}${gap}${behind}`;
+}
