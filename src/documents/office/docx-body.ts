@@ -22,8 +22,8 @@ export interface WordContext {
   readonly notes: ReadonlyMap<string, WordNote>;
   /** The marks of footnotes and endnotes, which it counts. */
   readonly marks: NoteMarks;
-  /** Returns the blocks of a diagram, given the id of its relationship. */
-  diagram(id: string): readonly Block[];
+  /** Returns the blocks of a diagram or chart, by the element that refers to it and the id of its relationship. */
+  related(element: string, id: string): readonly Block[];
 }
 
 /** A footnote, endnote or comment. */
@@ -287,7 +287,11 @@ export class FlowReader implements XmlHandler {
         this.#equation = new EquationReader();
         break;
       case "dgm:relIds":
-        for (const block of this.context.diagram(attributes["r:dm"] ?? "")) flow.paragraph?.anchored.push(block);
+        flow.paragraph?.anchor(this.context.related(name, attributes["r:dm"] ?? ""));
+        break;
+      case "c:chart":
+      case "cx:chart":
+        flow.paragraph?.anchor(this.context.related(name, attributes["r:id"] ?? ""));
         break;
       case "w:tbl":
         if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);
@@ -364,7 +368,7 @@ export class FlowReader implements XmlHandler {
     const outer = this.#flow;
     for (const block of blocksOf(flow)) {
       if (outer.paragraph === null) outer.sink.write(block);
-      else outer.paragraph.anchored.push(block);
+      else outer.paragraph.anchor([block]);
     }
   }
 }

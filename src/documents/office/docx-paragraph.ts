@@ -16,8 +16,8 @@ export class Paragraph {
   isOpenEnded = false;
   isBold = true;
   readonly notes: string[] = [];
-  /** Blocks of text boxes and diagrams that are anchored in the paragraph. */
-  readonly anchored: Block[] = [];
+  /** Blocks of text boxes, diagrams and charts that are anchored in the paragraph. */
+  readonly #anchored: Block[] = [];
   readonly #text = new ScriptedText();
 
   add(text: string, { isBold, position }: { readonly isBold: boolean; readonly position: RunPosition }): void {
@@ -30,6 +30,11 @@ export class Paragraph {
     this.#text.add(mark, "note");
   }
 
+  /** Adds the blocks of a text box, diagram or chart that is anchored in the paragraph. */
+  anchor(blocks: readonly Block[]): void {
+    for (const block of blocks) this.#anchored.push(block);
+  }
+
   /** Returns the blocks of the paragraph; none if the paragraph is empty. */
   blocks(styleOf: StyleOf, numbering: Numbering): Block[] {
     const style = styleOf(this.style);
@@ -39,18 +44,18 @@ export class Paragraph {
     const heading = this.outline === null ? (style.heading ?? 0) : headingOfOutline(this.outline);
     const text = style.isContents ? "" : readable(this.#text.take(heading === 0));
     const notes = this.notes.join(" ");
-    if (text === "") return [...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.anchored];
+    if (text === "") return [...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.#anchored];
     if (heading > 0) {
       const line = [label?.label ?? "", onOneLine(text)].filter((part) => part !== "").join(" ");
       const own = { text: `${"#".repeat(heading)} ${line}`, series: null };
-      return [own, ...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.anchored];
+      return [own, ...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.#anchored];
     }
     const whole = notes === "" ? text : `${text} ${notes}`;
     const own =
       label === null || label.label === ""
         ? { text: whole, series: null }
         : { text: listItem(label.level, label.label, whole), series: LIST };
-    return [own, ...this.anchored];
+    return [own, ...this.#anchored];
   }
 
   #listBy(styled: { readonly id: string; readonly level: number } | null) {

@@ -4,6 +4,7 @@
 import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
+import { chartBlocks } from "./chart-part.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { FlowReader, NoteMarks, NoteReader, type WordContext, type WordNote } from "./docx-body.ts";
 import { Numbering } from "./docx-numbering.ts";
@@ -26,9 +27,10 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
     numbering: new Numbering(document, partOf("numbering")),
     notes: new Map(),
     marks: new NoteMarks(readNoteFormats(document, partOf("settings"))),
-    diagram: (id) => {
+    related: (element, id) => {
       const target = targets.get(id);
-      return target === undefined ? [] : diagramBlocks(document, target);
+      if (target === undefined) return [];
+      return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
     },
   };
   const notes = new Map<string, WordNote>();

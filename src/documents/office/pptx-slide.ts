@@ -26,11 +26,12 @@ export class SlideReader implements XmlHandler {
   #table: SlideTable | null = null;
 
   /**
-   * @param diagram returns the blocks of a diagram by the id of its relationship
+   * @param related returns the blocks of a diagram or chart, by the element that refers to it and the id of its
+   * relationship
    * @param kind for `notes`, only the notes placeholder is read
    */
   constructor(
-    private readonly diagram: (id: string) => readonly Block[],
+    private readonly related: (element: string, id: string) => readonly Block[],
     private readonly kind: "slide" | "notes",
   ) {}
 
@@ -59,7 +60,11 @@ export class SlideReader implements XmlHandler {
         this.#table?.open(name, attributes);
         break;
       case "dgm:relIds":
-        this.#add(this.diagram(attributes["r:dm"] ?? ""));
+        this.#add(this.related(name, attributes["r:dm"] ?? ""));
+        break;
+      case "c:chart":
+      case "cx:chart":
+        this.#add(this.related(name, attributes["r:id"] ?? ""));
         break;
       case "p:extLst":
         return "skip";

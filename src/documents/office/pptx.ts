@@ -5,6 +5,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
+import { chartBlocks } from "./chart-part.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readAuthors, readComments } from "./pptx-comments.ts";
@@ -44,9 +45,10 @@ interface Slide {
 function writeSlide(document: OfficePackage, { number, part, authors }: Slide, writer: TextWriter): void {
   const related = document.relationships(part);
   const targets = targetsOf(related);
-  const slide = new SlideReader((id) => {
+  const slide = new SlideReader((element, id) => {
     const target = targets.get(id);
-    return target === undefined ? [] : diagramBlocks(document, target);
+    if (target === undefined) return [];
+    return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
   }, "slide");
   document.read(part, "p", slide);
   if (!slide.wasFound) refuse(`The file is damaged: its slide ${number} (${part}) is no slide.`);

@@ -39,6 +39,8 @@ const NAME_CHARACTERS_MAX = 80;
 const NAMES_PER_CELL_MAX = 3;
 const NUMBER = /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3})?\)?$/iu;
 const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
+/** Matches an address of a person or page, which is no column name. */
+const ADDRESS = /\S@\S|:\/\//;
 /** Matches a year: a number that can be a column name. */
 const YEAR = /^(?:19|20)\d\d$/;
 
@@ -137,7 +139,7 @@ export function namesColumns(
 
 /** Whether the text of a cell can be a column name. */
 export function isName(cell: Cell): boolean {
-  return !holdsQuantity(cell) || YEAR.test(cell.text);
+  return (!holdsQuantity(cell) || YEAR.test(cell.text)) && !ADDRESS.test(cell.text);
 }
 
 /** Whether a cell holds a number, an amount or a date. */

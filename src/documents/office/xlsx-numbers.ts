@@ -92,7 +92,7 @@ export function numberFormat(code: string, is1904: boolean): NumberFormat {
     return GENERAL;
   const first = sections[0] ?? "";
   const time = timeOf(first);
-  const number = time === null ? quantityFormat(code) : timeFormat(code, time, is1904);
+  const number = time === null ? quantityFormat(code) : timeFormat(inKnownLanguage(code), time, is1904);
   return { number, text: textFormat(code, sections), isTime: time !== null };
 }
 
@@ -146,6 +146,23 @@ function timeOf(section: string): TimePrecision | null {
   const hasTime = units.includes("h") || units.some((unit, at) => unit === "m" && !isMonth(at));
   return { date, time: units.includes("s") ? "seconds" : hasTime ? "minutes" : "none", isElapsed };
 }
+
+/** Replaces a region that numfmt does not know, such as Austria, by the main region of its language. */
+function inKnownLanguage(code: string): string {
+  return code.replace(/(\[\$[^\]-]*-)([0-9a-f]+)\]/gi, (whole: string, lead: string, region: string) => {
+    const named = shownBy(`[$-${region}]${NAMES}`, NAMED_DAY);
+    if (named !== shownBy(NAMES, NAMED_DAY)) return whole;
+    const language = (Number.parseInt(region, 16) & LANGUAGE_BITS) | MAIN_REGION;
+    return `${lead}${language.toString(16)}]`;
+  });
+}
+
+/** A format of the names of a month and a day, and a date whose names differ between languages. */
+const NAMES = "dddd mmmm";
+const NAMED_DAY = 45_356;
+/** Bits of a Windows language identifier: its language, and the main region of a language. */
+const LANGUAGE_BITS = 0x3ff;
+const MAIN_REGION = 0x400;
 
 function timeFormat(code: string, precision: TimePrecision, is1904: boolean): NumberFormat["number"] {
   return (value) => {

@@ -15,6 +15,7 @@ import {
   rowLine,
   type TableRow,
 } from "./table.ts";
+import { blocksOfSheet, type SheetBlock } from "./xlsx-blocks.ts";
 import type { SheetRow } from "./xlsx-sheet.ts";
 
 /** The content of a sheet. */
@@ -39,6 +40,8 @@ const HEAD_ROWS = 2 * HEADER_ROWS_MAX + 1;
 const LABEL_UNITS_MAX = 80;
 /** Maximum column span of a merged range. */
 const SPAN_MAX = 100;
+/** What stands in a cell whose value is unknown. */
+const NO_VALUE = /^(?:[-–—?.…x*]{1,3}|n\/?a|n\.a\.|k\.\s?a\.|tbd|tba|null|none|unknown)$/i;
 const NO_NAMES: ColumnNames = new Map();
 
 /** A row with the texts of merged ranges and with comments. */
@@ -47,11 +50,31 @@ interface Line extends TableRow {
   readonly notes: readonly string[];
 }
 
-/** The lines of a sheet. Each empty row begins a new group. @throws ReadFailure if merged cells exceed the budget */
+/**
+ * The lines of a sheet. Each empty row begins a new group, and so does each table that stands beside another one.
+ * @throws ReadFailure if merged cells exceed the budget
+ */
 export function* linesOfSheet(sheet: SheetContent, budget: Budget): Generator<SheetLine> {
   const writer = new GroupWriter();
-  for (const row of rowsWithShared(sheet, budget)) yield* writer.add(row);
+  for (const block of blocksOfSheet(sheet.rows, sheet.merged)) {
+    if (!block.isBesideOthers) {
+      for (const row of rowsWithShared({ ...sheet, rows: block.rows }, budget)) yield* writer.add(row);
+      continue;
+    }
+    yield* writer.end();
+    writer.forget();
+    const merged = sheet.merged.filter((range) => isWithin(range, block));
+    const headed = block.headed === null ? sheet.headed : [...sheet.headed, block.headed];
+    for (const row of rowsWithShared({ ...sheet, rows: block.rows, merged, headed }, budget)) yield* writer.add(row);
+    yield* writer.end();
+    writer.forget();
+  }
   yield* writer.end();
+}
+
+function isWithin({ left, right, top, bottom }: CellRange, { columns, rows }: SheetBlock): boolean {
+  const [first, last] = [rows[0]?.row ?? 0, rows.at(-1)?.row ?? 0];
+  return left <= columns.last && right >= columns.first && top <= last && bottom >= first;
 }
 
 /** A line of a sheet. */
@@ -70,6 +93,10 @@ class GroupWriter {
   #head: Line[] | null = [];
   /** The rows of the previous group if they can be the header of this group. */
   #above: readonly Line[] = [];
+  /** Whether the kept rows follow others of the same group. */
+  #isInside = false;
+  /** Whether a table so far has bold column names. */
+  #hasBoldHeaders = false;
   /** Last row of the previous group, and last row of this group. */
   #lastAbove: Line | undefined;
   #last: Line | undefined;
@@ -79,9 +106,68 @@ class GroupWriter {
       yield* this.end();
       this.#group = {};
       this.#head = [];
+      this.#isInside = false;
       this.#lastAbove = this.#last;
     }
-    if (this.#head === null) {
+    yield* this.#continue(line);
+  }
+
+  *end(): Generator<SheetLine> {
+    // the rows of a group that ends may begin several tables
+    while (this.#head !== null && this.#head.length > 0) yield* this.#settle();
+  }
+
+  /** Forgets the groups so far: what follows has nothing to do with them. */
+  forget(): void {
+    this.#names = NO_NAMES;
+    this.#group = {};
+    this.#head = [];
+    this.#isInside = false;
+    this.#above = [];
+    this.#lastAbove = undefined;
+    this.#last = undefined;
+  }
+
+  *#settle(): Generator<SheetLine> {
+    const head = this.#head ?? [];
+    this.#head = null;
+    if (head.length === 0) return;
+    const captions = captionsOf(head);
+    const rows = head.slice(captions);
+    const headers = this.#headersOf(rows);
+    // a table inside a group needs a caption or bold names, or else its rows belong to the table above
+    const isOfTableAbove = this.#isInside && headers === 0;
+    this.#isInside = false;
+    if (isOfTableAbove) {
+      const [first, ...others] = head;
+      if (first !== undefined) yield this.#dataLine(first);
+      yield* this.#continueWith(first, others);
+      return;
+    }
+    if (headers > 0) this.#names = columnNames(rows.slice(0, headers).map(({ cells }) => cells));
+    else if (isHeaderGroup(this.#above, rows)) this.#names = columnNames(this.#above.map(({ cells }) => cells));
+    else if (!continuesTable(this.#lastAbove, rows, this.#names)) this.#names = NO_NAMES;
+    this.#above = rows;
+    const begin = captions + headers;
+    for (const line of head.slice(0, begin)) yield this.#line(line, NO_NAMES);
+    // of a table without names, no row begins another one
+    if (headers > 0) yield* this.#continueWith(head[begin - 1], head.slice(begin));
+    else for (const line of head.slice(begin)) yield this.#dataLine(line);
+  }
+
+  *#continueWith(last: Line | undefined, lines: readonly Line[]): Generator<SheetLine> {
+    const above = this.#above;
+    this.#last = last;
+    for (const line of lines) yield* this.#continue(line);
+    if (this.#head === null) this.#above = above;
+  }
+
+  /** Adds a line to the open group. */
+  *#continue(line: Line): Generator<SheetLine> {
+    if (this.#head === null && this.#mayBegin(line)) {
+      this.#head = [line];
+      this.#isInside = true;
+    } else if (this.#head === null) {
       this.#above = [];
       yield this.#dataLine(line);
     } else {
@@ -91,24 +177,29 @@ class GroupWriter {
     this.#last = line;
   }
 
-  *end(): Generator<SheetLine> {
-    yield* this.#settle();
+  /** The number of header rows. Once a table has bold names, so have the tables behind it; years need no emphasis. */
+  #headersOf(rows: readonly Line[]): number {
+    const count = headerRows(rows, "likely");
+    const [last, below] = [rows[count - 1], rows[count]];
+    if (last === undefined || below === undefined) return 0;
+    const isBold = last.cells.every((cell) => cell.isBold) && !below.cells.every((cell) => cell.isBold);
+    const isMarked = isBold || last.isHeader;
+    // two rows below another table may be anything
+    const isTooShort =
+      rows.length === 2 && rows.every(({ cells }) => cells.length === 2) && this.#lastAbove !== undefined;
+    const isPlain = this.#hasBoldHeaders && !last.cells.some((cell) => holdsQuantity(cell));
+    if (!isMarked && (isPlain || isTooShort || isListOfValues(rows))) return 0;
+    this.#hasBoldHeaders ||= isBold;
+    return count;
   }
 
-  *#settle(): Generator<SheetLine> {
-    const head = this.#head ?? [];
-    this.#head = null;
-    if (head.length === 0) return;
-    const captions = captionsOf(head);
-    const rows = head.slice(captions);
-    const headers = headerRows(rows, "likely");
-    if (headers > 0) this.#names = columnNames(rows.slice(0, headers).map(({ cells }) => cells));
-    else if (isHeaderGroup(this.#above, rows)) this.#names = columnNames(this.#above.map(({ cells }) => cells));
-    else if (!continuesTable(this.#lastAbove, rows, this.#names)) this.#names = NO_NAMES;
-    this.#above = rows;
-    for (const [at, line] of head.entries()) {
-      yield at < captions + headers ? this.#line(line, NO_NAMES) : this.#dataLine(line);
-    }
+  /** Whether another table may begin with a line inside a group: with a caption, or with bold names. */
+  #mayBegin({ cells, isHeader }: Line): boolean {
+    const last = this.#last;
+    if (isHeader || last === undefined || last.cells.length < 2) return false;
+    const [only] = cells;
+    if (cells.length === 1) return only !== undefined && isName(only) && only.column === last.cells[0]?.column;
+    return cells.every((cell) => cell.isBold && isName(cell)) && !last.cells.every((cell) => cell.isBold);
   }
 
   #dataLine(line: Line): SheetLine {
@@ -131,7 +222,7 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
   const waiting = merged.toSorted((one, other) => other.top - one.top);
   // the key is the first column of a range; in valid sheets merged ranges do not overlap
   const active = new Map<number, Merged>();
-  for (const { row, columns, texts, areNumbers, isBold } of [...rows].sort((one, other) => one.row - other.row)) {
+  for (const { row, columns, texts, areNumbers, areBold } of [...rows].sort((one, other) => one.row - other.row)) {
     budget.checkTime();
     for (const [left, { range, text }] of active) {
       if (range.bottom < row || text === "" || text.length > LABEL_UNITS_MAX) active.delete(left);
@@ -141,7 +232,8 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
       if (next.bottom >= row) active.set(next.left, { range: next, text: "" });
     }
     const cells = columns.map((column, at) => {
-      return { text: texts[at] ?? "", column, span: 1, isBold, isNumber: areNumbers[at] ?? false };
+      const [isBold = false, isNumber = false] = [areBold[at], areNumbers[at]];
+      return { text: texts[at] ?? "", column, span: 1, isBold, isNumber };
     });
     if (active.size > 0) share(row, cells, active.values(), budget);
     cells.sort((one, other) => one.column - other.column);
@@ -186,6 +278,16 @@ interface WideCell extends Cell {
 function captionsOf(group: readonly Line[]): number {
   const first = group.findIndex(({ cells }) => cells.length > 1);
   return Math.max(0, Math.min(first, HEADER_ROWS_MAX));
+}
+
+/**
+ * Whether rows of two cells are a list of names with their values, such as `Owner | Ada`, `Budget | 5000`: the values
+ * are of different kinds. In a table, the column below a name has one kind.
+ */
+function isListOfValues(rows: readonly Line[]): boolean {
+  if (!rows.every(({ cells }) => cells.length === 2)) return false;
+  const below = rows.slice(1).map(({ cells }) => cells[1]);
+  return below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text));
 }
 
 /** Whether a group of rows is the header of the group after it. */

@@ -17,8 +17,7 @@ export interface SheetRow {
   readonly texts: string[];
   /** For each cell, whether it holds a number that is not a time. */
   readonly areNumbers: boolean[];
-  /** Whether all cells are bold. */
-  isBold: boolean;
+  readonly areBold: boolean[];
 }
 
 /** Contents of other parts of the workbook to which cells refer. */
@@ -58,7 +57,7 @@ export class SheetReader implements XmlHandler {
       case "x:row":
         this.#rowNumber = Number.parseInt(attributes.r ?? "", 10) || this.#rowNumber + 1;
         this.#column = -1;
-        this.#row = { row: this.#rowNumber, columns: [], texts: [], areNumbers: [], isBold: true };
+        this.#row = { row: this.#rowNumber, columns: [], texts: [], areNumbers: [], areBold: [] };
         break;
       case "x:c":
         this.#column = columnOfName(attributes.r ?? "") ?? this.#column + 1;
@@ -126,7 +125,7 @@ export class SheetReader implements XmlHandler {
     this.#row.columns.push(this.#column);
     this.#row.texts.push(text);
     this.#row.areNumbers.push(this.#type === "n" && !format.isTime);
-    if (!isBold) this.#row.isBold = false;
+    this.#row.areBold.push(isBold);
   }
 }
 

@@ -1,15 +1,17 @@
 // Reads a workbook (XLSX; ECMA-376-1, 18, transitional or strict): its sheets in order, each row as a line with column
 // names. xlsx-sheet.ts reads cells; xlsx-rows.ts writes the lines.
 
-import { type CellRange, rangeOfName } from "../../domain/cell-range.ts";
+import { type CellRange, nameOfRange, rangeOfName } from "../../domain/cell-range.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
-import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
+import { type OfficePackage, officeReader, type Relationship } from "./package.ts";
+import { readDrawings } from "./xlsx-drawing.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
-import { linesOfSheet } from "./xlsx-rows.ts";
-import { type SheetContext, SheetReader } from "./xlsx-sheet.ts";
+import { RangeReader, type Sheet } from "./xlsx-ranges.ts";
+import { linesOfSheet, type SheetContent } from "./xlsx-rows.ts";
+import { type SheetContext, SheetReader, type SheetRow } from "./xlsx-sheet.ts";
 import { readCellStyles } from "./xlsx-styles.ts";
 import { RichText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -30,51 +32,76 @@ function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
   const stringsPart = partOf("sharedstrings") ?? "xl/sharedStrings.xml";
   document.read(stringsPart, "x", strings);
   const look = readCellStyles(document, partOf("styles"), workbook.is1904);
-  const people = partOf("person");
-  const writer = new TextWriter(document.budget);
-  const targets = targetsOf(related.filter(({ type }) => type === "worksheet"));
-  const others = targetsOf(related.filter(({ type }) => type !== "worksheet"));
   const context = { budget: document.budget, strings: document.has(stringsPart) ? strings.strings : null, look };
-  for (const { name, isHidden, id } of workbook.sheets) {
-    // charts and dialogs are skipped: they have no cells
-    if (others.has(id)) continue;
+  const targets = new Map(related.map((each) => [each.id, each]));
+  const sheets = workbook.sheets.map(({ name, isHidden, id }) => {
     const target = targets.get(id);
-    if (target === undefined || !document.has(target)) refuse(`The file is damaged: its sheet "${name}" is missing.`);
-    writeSheet(document, { name, isHidden, part: target, people }, context, writer);
-  }
+    const isWorksheet = target === undefined || target.type === "worksheet";
+    if (isWorksheet && (target === undefined || !document.has(target.target))) {
+      refuse(`The file is damaged: its sheet "${name}" is missing.`);
+    }
+    return { name, isHidden, part: target.target, isWorksheet };
+  });
+  const ranges = new RangeReader(document, context, sheets);
+  const writer = new TextWriter(document.budget);
+  for (const sheet of sheets) writeSheet(document, sheet, { context, people: partOf("person"), ranges }, writer);
   return writer.document(document.title());
 }
 
-interface Sheet {
-  readonly name: string;
-  readonly isHidden: boolean;
-  readonly part: string;
+interface Shared {
+  readonly context: SheetContext;
   /** The part with the names of comment authors; null if there is none. */
   readonly people: string | null;
+  readonly ranges: RangeReader;
 }
 
-function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext, writer: TextWriter): void {
-  const reader = new SheetReader(context);
-  document.read(sheet.part, "x", reader);
-  if (!reader.wasFound) refuse(`The file is damaged: its part ${sheet.part} is no sheet.`);
-  const related = document.relationships(sheet.part);
-  const notes = readCellNotes(document, related, sheet.people);
-  const tables = related.filter(({ type }) => type === "table").flatMap(({ target }) => headedRange(document, target));
-  const { rows, merged, headed } = reader;
-  if (rows.length === 0 && notes.size === 0) return;
-  writer.mark({ sheet: sheet.name });
-  writer.write({ text: `## ${sheet.name}${sheet.isHidden ? " (hidden)" : ""}`, series: null });
-  const content = { rows, merged, headed: [...headed, ...tables], notes };
-  for (const { text, cells, group } of linesOfSheet(content, context.budget)) {
+/** Writes a sheet: its rows, comments on empty cells, and what is drawn on it. */
+function writeSheet(document: OfficePackage, sheet: Sheet, shared: Shared, writer: TextWriter): void {
+  const { name, isHidden, part, isWorksheet } = sheet;
+  const related = document.relationships(part);
+  const content = isWorksheet ? sheetContent(document, sheet, shared, related) : EMPTY_SHEET;
+  const { rows, notes } = content;
+  if (isWorksheet) shared.ranges.keep(name, rows);
+  const drawn = related
+    .filter(({ type }) => type === "drawing")
+    .flatMap(({ target }) => readDrawings(document, target, (range) => shared.ranges.valuesOf(range)));
+  if (rows.length === 0 && notes.size === 0 && drawn.length === 0) return;
+  writer.mark({ sheet: name });
+  writer.write({ text: `## ${name}${isHidden ? " (hidden)" : ""}`, series: null });
+  for (const { text, cells, group } of linesOfSheet(content, document.budget)) {
     writer.write({ text, series: group }, cells);
   }
-  // comments on cells that are empty
+  writeNotes(rows, notes, writer);
+  for (const { cells, blocks } of drawn) for (const block of blocks) writer.write(block, cells ?? undefined);
+}
+
+const EMPTY_SHEET: SheetContent = { rows: [], merged: [], headed: [], notes: new Map() };
+
+function sheetContent(
+  document: OfficePackage,
+  { part }: Sheet,
+  { context, people }: Shared,
+  related: readonly Relationship[],
+): SheetContent {
+  const reader = new SheetReader(context);
+  document.read(part, "x", reader);
+  if (!reader.wasFound) refuse(`The file is damaged: its part ${part} is no sheet.`);
+  const tables = related.filter(({ type }) => type === "table").flatMap(({ target }) => headedRange(document, target));
+  const { rows, merged, headed } = reader;
+  return { rows, merged, headed: [...headed, ...tables], notes: readCellNotes(document, related, people) };
+}
+
+/** Writes comments on cells that are empty. */
+function writeNotes(rows: readonly SheetRow[], notes: SheetContent["notes"], writer: TextWriter): void {
   const noted = new Set([...notes.keys()].map((place) => Number.parseInt(place, 10)));
   const filled = new Set(
     rows.filter(({ row }) => noted.has(row)).flatMap(({ row, columns }) => columns.map((column) => `${row} ${column}`)),
   );
   for (const [place, texts] of notes) {
-    if (!filled.has(place)) for (const text of texts) writer.write({ text, series: null });
+    if (filled.has(place)) continue;
+    const [row = 1, column = 0] = place.split(" ").map(Number);
+    const cells = nameOfRange({ top: row, left: column, bottom: row, right: column });
+    for (const text of texts) writer.write({ text, series: null }, cells);
   }
 }
 

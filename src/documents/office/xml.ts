@@ -41,6 +41,17 @@ const FAMILIES = {
     "http://purl.oclc.org/ooxml/officeDocument/relationships",
   ],
   dgm: ["http://schemas.openxmlformats.org/drawingml/2006/diagram", "http://purl.oclc.org/ooxml/drawingml/diagram"],
+  c: ["http://schemas.openxmlformats.org/drawingml/2006/chart", "http://purl.oclc.org/ooxml/drawingml/chart"],
+  cdr: [
+    "http://schemas.openxmlformats.org/drawingml/2006/chartDrawing",
+    "http://purl.oclc.org/ooxml/drawingml/chartDrawing",
+  ],
+  cx: ["http://schemas.microsoft.com/office/drawing/2014/chartex"],
+  xdr: [
+    "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing",
+    "http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing",
+  ],
+  w14: ["http://schemas.microsoft.com/office/word/2010/wordml"],
   mc: ["http://schemas.openxmlformats.org/markup-compatibility/2006"],
   rel: ["http://schemas.openxmlformats.org/package/2006/relationships"],
   dc: ["http://purl.org/dc/elements/1.1/"],
