@@ -1,6 +1,8 @@
-// The Markdown format. Its text is stored as it is.
+// The Markdown format. Its text is stored as it is, but for tables: their rows get the names of their columns, so that
+// each can be understood alone.
 
 import type { FileFormat } from "../format.ts";
+import { withNamedRows } from "./markdown-tables.ts";
 import { isOtherMarkup, RECOGNITION_UNITS, readTextFile } from "./text-file.ts";
 
 /** Markdown. */
@@ -13,7 +15,7 @@ export const MARKDOWN: FileFormat = {
     if (this.extensions.includes(extension)) return "name";
     return !hasKnownExtension && hasMarkdown(text.slice(0, RECOGNITION_UNITS)) ? "guess" : null;
   },
-  read: async ({ bytes }) => readTextFile(bytes),
+  read: async ({ bytes }) => readTextFile(bytes, { toPieces: (pieces) => [...withNamedRows(pieces)] }),
 };
 
 /** Whether a text has a heading, a fenced code block or the second line of a table. */
