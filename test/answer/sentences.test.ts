@@ -52,6 +52,20 @@ describe("lines", () => {
   });
 
   test.each([
+    "The ferry to the northern islands leaves from the old pier at half past\nseven, and the tickets are sold on board. Bicycles travel free of charge\nexcept in July and August.",
+    "Die Fähre zu den nördlichen Inseln fährt um halb acht vom alten Anleger\nab, und Fahrkarten gibt es nur an Bord. Fahrräder fahren außer im\nSommer kostenlos mit, wenn noch Platz ist.",
+    "Le bac pour les îles du nord part du vieux quai à sept heures et demie\net les billets se vendent à bord. Les vélos voyagent gratuitement sauf\nen juillet et en août.",
+    "El transbordador a las islas del norte sale del muelle viejo a las siete\ny media, y los billetes se venden a bordo. Las bicicletas viajan gratis\nsalvo en julio y agosto.",
+    "Паром на северные острова отходит от старого причала в половине восьмого\nутра, а билеты продаются только на борту. Велосипеды перевозят бесплатно\nкроме июля и августа.",
+    "Kuzey adalarına giden vapur sabah yedi buçukta eski iskeleden kalkıyor ve\nbiletler yalnızca gemide satılıyor. Bisikletler temmuz ve ağustos dışında\nücretsiz taşınıyor.",
+    "تغادر العبارة إلى الجزر الشمالية من الرصيف القديم في السابعة والنصف وتباع\nالتذاكر على متنها فقط. تنقل الدراجات مجانا إلا في شهري يوليو وأغسطس من كل\nسنة.",
+    "북쪽 섬으로 가는 배는 아침 일곱 시 반에 오래된 부두에서 출발하며 표는 배에서만 판다.\n자전거는 칠월과 팔월을 빼고 무료로 실을 수 있고 자리가 없으면 다음 배를 기다려야\n한다.",
+    "i went down to the old pier at half past seven because the ferry to the\nislands leaves from there, and bought a ticket on board. bicycles are free\nexcept in july.",
+  ])("of wrapped prose are one text: %s", (passage) => {
+    expect(textsOf(passage)).toEqual(textsOf(passage.replaceAll("\n", " ")));
+  });
+
+  test.each([
     [
       "items with marks",
       "- The blue bicycle belongs to Ines from the second floor\n- The red one belongs to Marten, who never locks it\n",
@@ -79,6 +93,38 @@ describe("lines", () => {
     [
       "log lines",
       "2031-05-04 10:00:01 the pump of the cellar started by itself\n2031-05-04 10:05:44 the pump of the cellar stopped by itself\n",
+    ],
+    [
+      "entries of a log without times",
+      "ERROR disk sda1 is nearly full, 92 percent used on host alpha\nWARN network eth0 lost 4 packets on host beta within an hour\nINFO backup of host gamma finished after 12 minutes and ok\n",
+    ],
+    [
+      "entries of a log in small letters",
+      "error disk sda1 nearly full 92 percent used on host alpha\nwarn network eth0 lost 4 packets on host beta one hour ago\ninfo backup host gamma finished after twelve minutes\n",
+    ],
+    [
+      "addresses",
+      "Ada Lovelace, 12 St James's Square, London SW1Y 4LB, England\nCharles Babbage, 1 Dorset Street, Marylebone, London W1U 4EG\nGrace Hopper, 1500 Wilson Boulevard, Arlington, Virginia 22209\n",
+    ],
+    [
+      "notes",
+      "Call the plumber about the leaking tap in the kitchen\nBuy two bags of cement and a trowel for the garden wall\nAsk Ida whether the boat is free on the second weekend\nReturn the blue ladder to Mr Olsen before his holiday\n",
+    ],
+    [
+      "two notes",
+      "Return the blue ladder to Mr Olsen before his long summer holiday\nAsk Ida whether the boat is free on the second weekend of June\n",
+    ],
+    [
+      "German notes",
+      "Kaffee mit Milch und Zucker für die Gäste aus Bremen besorgen\nFahrkarten nach Lübeck für den Ausflug am Schalter abholen\nDen Schlüssel der Werkstatt bei Frau Petersen hinterlegen\n",
+    ],
+    [
+      "Russian notes",
+      "Купить два мешка цемента и мастерок для садовой стены\nПозвонить сантехнику насчёт крана на маленькой кухне\nВернуть синюю лестницу господину Олсену до праздника\n",
+    ],
+    [
+      "rows without separators",
+      "Tiller light 10 100 20 3 in stock since the month of May\nUpstand light 11 107 21 4 in stock since the month of June\nValve light 12 114 22 5 not in stock until the next spring\n",
     ],
     [
       "rows of a workbook",
