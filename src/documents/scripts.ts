@@ -80,9 +80,10 @@ function numberBehind(text: string, base: string, after: string, notes: Readonly
   if (!/^\d+$/.test(text)) return asNote;
   const asPower = `^${text}`;
   const value = Number(text);
-  if (/\s$/.test(base) || base === "") return asNote;
-  if (FACTOR_BEFORE_TEN.test(base)) return asPower;
-  if ((value === 2 || value === 3) && (SQUARED_UNIT.test(base) || SQUARED_NAME.test(base))) return asPower;
+  const close = base.trimEnd();
+  if (FACTOR_BEFORE_TEN.test(close)) return asPower;
+  if ((value === 2 || value === 3) && (SQUARED_UNIT.test(close) || SQUARED_NAME.test(close))) return asPower;
+  if (close !== base || base === "") return asNote;
   if (OPERATOR_BEFORE.test(base)) return asPower;
   if (notes?.has(text) === true && !/(?<![\p{L}\p{M}])[\p{Ll}R]$/u.test(base)) return asNote;
   if (POWER_OF_TEN.test(base)) return asPower;

@@ -82,9 +82,55 @@ describe("text", () => {
       '<h2>Setup<a href="#setup">¶</a></h2><h2>Use<a href="#use">#</a></h2><p>C <a href=x>#</a>',
       "## Setup\n\n## Use\n\nC #",
     ],
-    "abbreviations, inserted and deleted words are text": [
+    "abbreviations and inserted words are text, deleted ones are not": [
       "<p><abbr title=World>WHO</abbr> <del>a</del><ins>b</ins>",
-      "WHO ab",
+      "WHO b",
+    ],
+    "a former price is deleted, however it is struck out": [
+      '<p>A <del>49 €</del> <ins>39 €</ins><p>B <s>49 €</s> 39 €<p>C <strike>$9</strike> $8<p>D <span style="color:red;text-decoration: line-through">10</span> 7<p><del datetime=2026>E<br>x</del> Now 5',
+      "A 39 €\n\nB 39 €\n\nC $8\n\nD 7\n\nNow 5",
+    ],
+    "deleted blocks, items and rows are left out": [
+      "<ul><li><del>old</del><li>new</ul><del><p>gone</p></del><table><tr><td>a<td><s>1</s> 2</table>",
+      "- new\n\na | 2",
+    ],
+    "underlined and small words stay": ["<p><u>a</u> <small>b</small> <mark>c</mark>", "a b c"],
+    "a text that is struck out completely is the text": ["<p><s>All of this page.</s>", "All of this page."],
+    "labels of fields are apart": [
+      "<form><label>Name</label><input><label>Street</label><input><label for=x>Zip</label>: <input id=x></form>",
+      "Name Street Zip:",
+    ],
+    "labels around fields are apart": [
+      "<label>Red<input type=radio></label><label>Blue<input type=radio></label>",
+      "Red Blue",
+    ],
+    "labels of buttons within a text belong to it": [
+      "<p>Press <button>Save</button> and then <button type=button><b>Close</b></button>.<ul><li><button>Next</button> opens the page.</ul>",
+      "Press Save and then Close.\n\n- Next opens the page.",
+    ],
+    "buttons alone are no text": [
+      "<p>a<p><button>Share</button><div><button>Print</button><button>Like</button></div>",
+      "a",
+    ],
+    "tabs and their hidden panels are read": [
+      "<div role=tablist><button role=tab aria-controls=p1>Overview</button><button role=tab aria-controls=p2>Delivery</button></div><div role=tabpanel id=p1>It is blue.</div><div role=tabpanel id=p2 hidden>Three days.</div>",
+      "Overview Delivery\n\nIt is blue.\n\nThree days.",
+    ],
+    "panels may be hidden in other ways": [
+      '<div role=tabpanel aria-hidden=true>a</div><div class="tab-pane fade" style="display:none">b</div><div class=accordion-content hidden>c</div><section role=region aria-labelledby=h hidden>d</section>',
+      "a\n\nb\n\nc\n\nd",
+    ],
+    "a panel may only be named by its tab": [
+      "<ul role=tablist><li role=tab aria-controls=x>Size</ul><div id=x hidden>Two metres</div><div id=y hidden>no</div>",
+      "- Size\n\nTwo metres",
+    ],
+    "tabs in a navigation element are read": [
+      "<main><nav><a href=x>Home</a><div role=tablist><button role=tab>Monday</button><button role=tab>Tuesday</button></div><a href=y>End</a></nav><div role=tabpanel>a</div></main>",
+      "Monday Tuesday\n\na",
+    ],
+    "what is hidden inside a panel, and menus and dialogs, stay hidden": [
+      "<div role=tabpanel hidden>All of this is the content.<span hidden>no</span></div><ul role=menu aria-labelledby=b hidden><li>no</ul><div role=dialog aria-labelledby=t hidden>no</div><div class=modal aria-hidden=true>no</div>",
+      "All of this is the content.",
     ],
     "a horizontal rule only separates paragraphs": ["<p>a<hr>b", "a\n\nb"],
     "text after CDATA markers is text": ["<p>a <![CDATA[b & c]]> d", "a b & c d"],
@@ -201,7 +247,9 @@ describe("skipped elements", () => {
     "<header>gone</header>",
     "<footer>gone</footer>",
     "<aside>gone</aside>",
-    "<form><button>gone</button><select><option>gone</select><textarea>gone</textarea></form>",
+    "<button>gone</button>",
+    "<div><button>gone</button> <button>gone</button></div>",
+    "<form><p><button>gone</button><select><option>gone</select><textarea>gone</textarea></form>",
     "<div hidden>gone<div>gone</div></div>",
     "<span aria-hidden=true>gone</span>",
     '<div style="color:red; DISPLAY : none !important">gone</div>',

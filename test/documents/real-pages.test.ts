@@ -40,7 +40,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     title: "Rich Table Cells in HTML",
     expected: [
       "Basic duck facts\n\nName | Habitat | Comment\nName: Wood Duck | Comment: Often seen near ponds.",
-      "Name: Goose (not a duck!) | Habitat: Water & wetlands | Comment: Large, loud, noisy, small",
+      "Name: Goose (not a duck!) | Habitat: Water & wetlands | Comment: Large, loud, noisy,",
       "Name: Teal | Habitat: Pond; Marsh; Riverbank | Comment: Fly south in winter; Build nest on ground",
       "Genus: Oxyura (Benthic ducks) | Species: Wigee, Banded Water‑screw",
       "Swim | Gracefully glide on H2O surfaces.",

@@ -58,6 +58,12 @@ export class Flow {
   link: Link | null = null;
   /** Whether the text so far ends with the end of a link. */
   isAfterLink = false;
+  /** Number of open buttons that are not tabs. Their labels are read only as part of a text. */
+  buttons = 0;
+  /** Whether the line has text besides labels of buttons. */
+  #hasOwnText = false;
+  /** Whether the text so far ends with a label of a field, a tab or a button. */
+  #isAfterLabel = false;
   hasTable = false;
   /** Whether all text so far is bold. */
   isAllBold = true;
@@ -75,7 +81,10 @@ export class Flow {
       this.#code.push(text);
       return text.trim() !== "";
     }
+    if (this.#isAfterLabel && /^[\p{L}\p{N}]/u.test(text)) this.line.blank();
     if (!this.line.add(text)) return false;
+    this.#isAfterLabel = false;
+    if (this.buttons === 0) this.#hasOwnText = true;
     this.isAfterLink = false;
     if (this.bold === 0) this.isAllBold = false;
     if (this.link !== null) this.link.hasText = true;
@@ -90,6 +99,15 @@ export class Flow {
       this.add(text);
       this.line.blank();
     }
+  }
+
+  /** Separates a label of a field, tab or button from the text before it; `endLabel` from the text behind it. */
+  beginLabel(): void {
+    if (this.#code === null) this.line.blank();
+  }
+
+  endLabel(): void {
+    this.#isAfterLabel = true;
   }
 
   beginLink(): void {
@@ -229,9 +247,13 @@ export class Flow {
   }
 
   #writeParagraph(): void {
+    this.#isAfterLabel = false;
     if (this.line.isEmpty) return;
+    const isLabels = !this.#hasOwnText;
+    this.#hasOwnText = false;
     const text = readable(this.line.take());
-    if (text === "") return;
+    // buttons alone are no text: they share, print or close
+    if (text === "" || isLabels) return;
     const item = this.#items.at(-1);
     if (item === undefined || item.prefix === null || item.state === "broken") {
       const quoted = this.quotes > 0 && item === undefined ? text.replace(/^/gm, "> ") : text;

@@ -22,7 +22,9 @@ const ATTRIBUTES = [
   ...[
     "alt",
     "alttext",
+    "aria-controls",
     "aria-hidden",
+    "aria-labelledby",
     "aria-level",
     "border",
     "class",

@@ -18,18 +18,19 @@ import { Flow } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
-import { mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
+import { isTab, mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 
 /** Maximum depth of nested tables. A deeper table is read as text of the cell that contains it. */
 const TABLES_MAX = 8;
 
 /**
- * How an element is read. `skipped` means not at all; `unskipped` is a main heading that is read although it is inside
- * a skipped element.
+ * How an element is read. `skipped` means not at all; `unskipped` is a main heading and `unskippedTabs` a list of tabs
+ * that are read although they are inside a skipped element.
  */
 type Role =
   | "skipped"
   | "unskipped"
+  | "unskippedTabs"
   | "inline"
   | "block"
   | "heading"
@@ -50,6 +51,8 @@ type Role =
   | "superscript"
   | "subscript"
   | "quoted"
+  | "label"
+  | "button"
   | "annotation";
 
 const ROLES: ReadonlyMap<string, Role> = new Map(
@@ -77,11 +80,15 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["superscript", "sup"],
       ["subscript", "sub"],
       ["quoted", "q"],
+      ["label", "label"],
+      ["button", "button"],
       ["annotation", "rt"],
     ] as const
   ).flatMap(([role, names]) => names.split(" ").map((name) => [name, role] as const)),
 );
 const CONTENT = setOf("article main section");
+/** Maximum number of tabs whose panels are remembered. */
+const PANELS_MAX = 10_000;
 /** Texts of permalinks: links from a heading to itself. */
 const PERMALINKS = setOf("# ¶ § 🔗 ⚓ ∞");
 
@@ -107,8 +114,9 @@ interface OpenCell {
 interface SkippedElement {
   /** Depth of the current position inside the element. */
   depth: number;
-  /** Whether a main heading inside the element is read nevertheless. */
+  /** Whether a main heading inside the element is read nevertheless, and whether tabs are. */
   readonly keepsHeading: boolean;
+  readonly keepsTabs: boolean;
 }
 
 interface EndedScript extends Script {
@@ -130,12 +138,15 @@ export class PageReader implements ElementHandler {
   readonly #flows: Flow[];
   /** The open element that is skipped; null if there is none. */
   #skipped: SkippedElement | null = null;
-  /** The skipped element around a main heading that is being read. */
-  #skippedAroundHeading: SkippedElement | null = null;
+  /** The skipped element around a main heading or tabs that are being read. */
+  #skippedAround: SkippedElement | null = null;
   /** Number of open skipped elements whose text is certainly not content of the page. */
   #noContentDepth = 0;
   #contents = 0;
   #figures = 0;
+  #forms = 0;
+  /** Ids of the panels of the tabs so far. */
+  readonly #panels = new Set<string>();
   /** Open table cells. Each one has a flow; only the first flow, that of the page, belongs to no cell. */
   readonly #cells: OpenCell[] = [];
   /** Open superscripts and subscripts. */
@@ -158,18 +169,23 @@ export class PageReader implements ElementHandler {
       isContent: this.#contents > 0,
       isHeading: flow.heading > 0 || flow.isTerm,
       isQuote: flow.quotes > 0 || this.#figures > 0,
+      isForm: this.#forms > 0,
+      isPanel: attributes.id !== undefined && this.#panels.has(attributes.id),
     };
     const visibility = visibilityOf(name, attributes, around, this.scope);
     if (visibility !== "all") {
-      this.#skipped = { depth: 1, keepsHeading: visibility === "heading" };
+      const isNavigation = name === "nav" || visibility === "heading";
+      this.#skipped = { depth: 1, keepsHeading: visibility === "heading", keepsTabs: isNavigation };
       this.#noContentDepth = mayBeContent(name) ? 0 : 1;
       return "skipped";
     }
     if (CONTENT.has(name)) this.#contents++;
     if (name === "figure") this.#figures++;
+    if (name === "form") this.#forms++;
+    this.#notePanels(attributes);
     const role = this.#roleOf(name, attributes);
     if (role === "skipped") {
-      this.#skipped = { depth: 1, keepsHeading: false };
+      this.#skipped = { depth: 1, keepsHeading: false, keepsTabs: false };
       this.#noContentDepth = 1;
     } else this.#begin(role, name, attributes);
     return role;
@@ -177,10 +193,16 @@ export class PageReader implements ElementHandler {
 
   #enterWithin(skipped: SkippedElement, name: string, attributes: Attributes): Role {
     if (skipped.keepsHeading && name === "h1") {
-      this.#skippedAroundHeading = skipped;
+      this.#skippedAround = skipped;
       this.#skipped = null;
       this.#begin("heading", name, attributes);
       return "unskipped";
+    }
+    if (skipped.keepsTabs && attributes.role === "tablist") {
+      this.#skippedAround = skipped;
+      this.#skipped = null;
+      this.#begin("block", name, attributes);
+      return "unskippedTabs";
     }
     skipped.depth++;
     if (!mayBeContent(name)) this.#noContentDepth++;
@@ -194,22 +216,30 @@ export class PageReader implements ElementHandler {
       if (--this.#skipped.depth === 0) this.#skipped = null;
       return;
     }
-    if (role === "unskipped") {
-      this.#end("heading", name);
-      this.#skipped = this.#skippedAroundHeading;
-      this.#skippedAroundHeading = null;
+    if (role === "unskipped" || role === "unskippedTabs") {
+      this.#end(role === "unskipped" ? "heading" : "block", name);
+      this.#skipped = this.#skippedAround;
+      this.#skippedAround = null;
       return;
     }
     this.#end(role, name);
     if (CONTENT.has(name)) this.#contents--;
     if (name === "figure") this.#figures--;
+    if (name === "form") this.#forms--;
+  }
+
+  /** Remembers which elements a tab or another button of the content shows. */
+  #notePanels(attributes: Attributes): void {
+    const controls = attributes["aria-controls"]?.trim();
+    if (controls === undefined || this.#panels.size >= PANELS_MAX) return;
+    if (isTab(attributes)) for (const id of controls.split(/\s+/)) this.#panels.add(id);
   }
 
   empty(name: string, attributes: Attributes): void {
     if (this.#skipped !== null) return;
     const flow = this.#flow;
     const isContent = this.#contents > 0;
-    const around = { isContent, isHeading: false, isQuote: false };
+    const around = { isContent, isHeading: false, isQuote: false, isForm: false, isPanel: false };
     if (visibilityOf(name, attributes, around, this.scope) !== "all") return;
     if (name === "br") flow.break();
     else if (name === "hr") flow.separate();
@@ -324,6 +354,13 @@ export class PageReader implements ElementHandler {
       case "quoted":
         flow.add("“");
         break;
+      case "label":
+        flow.beginLabel();
+        break;
+      case "button":
+        flow.beginLabel();
+        if (!isTab(attributes)) flow.buttons++;
+        break;
       case "annotation":
         flow.add("(");
         break;
@@ -384,6 +421,13 @@ export class PageReader implements ElementHandler {
       case "quoted":
         flow.add("”");
         break;
+      case "label":
+        flow.endLabel();
+        break;
+      case "button":
+        flow.endLabel();
+        flow.buttons = Math.max(0, flow.buttons - 1);
+        break;
       case "annotation":
         flow.add(")");
         break;
@@ -426,7 +470,7 @@ export class PageReader implements ElementHandler {
     const place = { before: line.before(script.mark) + lead, after, isNote: script.isReference };
     const written = script.role === "subscript" ? subscript(script.text, place) : superscript(script.text, place);
     line.cutFrom(script.mark);
-    line.add(lead === "" ? written : lead + written.trimStart());
+    line.add(lead === "" || /^[\^_]/.test(written) ? written : lead + written.trimStart());
     if (isSpaced) line.blank();
     this.#ended = { ...script, end: line.mark };
   }

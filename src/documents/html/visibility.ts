@@ -13,16 +13,30 @@ export interface Surroundings {
   readonly isContent: boolean;
   readonly isHeading: boolean;
   readonly isQuote: boolean;
+  /** Whether the element is inside a form. */
+  readonly isForm: boolean;
+  /** Whether the element is the panel of a tab that was read. */
+  readonly isPanel: boolean;
 }
 
 /** How much of a page is read: its content, or all text. */
 export type Scope = "content" | "everything";
 
+/**
+ * Deleted text. `s` and `strike` mean the same: what is no longer accurate or relevant (HTML, 4.5.5), such as a former
+ * price. Inserted text is read.
+ */
+const DELETED = setOf("del s strike");
+const STRUCK = /(?:^|;)\s*text-decoration(?:-line)?\s*:[^;]*\bline-through\b/i;
+/** Classes of panels that a tab or the heading of an accordion shows. */
+const PANEL =
+  /^(?:tabs?[-_]{0,2}(?:pane|panel|content|body)|accordion[-_]{0,2}(?:panel|content|body|collapse)|panel-collapse|collapsible-content)$/;
+const PANEL_ROLES = setOf("tabpanel region");
 /** Elements that are never read. The tokeniser skips `style` and `script` in HTML, but not inside SVG. */
 const NEVER = setOf("script style");
 /** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, form choices. */
 const HIDDEN = setOf(
-  "applet audio button canvas datalist head input meter noscript object optgroup option progress rp select svg textarea video",
+  "applet audio canvas datalist head input meter noscript object optgroup option progress rp select svg textarea video",
 );
 const AROUND = setOf("nav search");
 const ROLES_AROUND = setOf("navigation search");
@@ -48,6 +62,7 @@ export function visibilityOf(
 ): Visibility {
   if (NEVER.has(name)) return "nothing";
   if (scope === "everything") return "all";
+  if (DELETED.has(name) || (attributes.style !== undefined && STRUCK.test(attributes.style))) return "nothing";
   if (isHidden(name, attributes, surroundings)) return "nothing";
   if (AROUND.has(name) || ROLES_AROUND.has(attributes.role ?? "")) return "nothing";
   if (isAround(name, attributes)) return "nothing";
@@ -65,17 +80,34 @@ export function visibilityOf(
  * links; neither are form choices.
  */
 export function mayBeContent(name: string): boolean {
-  return name !== "a" && name !== "template" && !HIDDEN.has(name);
+  return name !== "a" && name !== "button" && name !== "template" && !HIDDEN.has(name);
 }
 
-function isHidden(name: string, attributes: Attributes, { isHeading }: Surroundings): boolean {
-  // a button inside a heading is read: headings that expand the text below them are such buttons
-  if (HIDDEN.has(name)) return !(name === "button" && isHeading);
+function isHidden(name: string, attributes: Attributes, { isHeading, isForm, isPanel }: Surroundings): boolean {
+  // a button in a heading shows the text below it, and a tab its panel; the label of a button in a text belongs to the
+  // text (flow.ts), but the buttons of a form only send it
+  if (name === "button") return isForm && !isHeading && !isTab(attributes);
+  if (HIDDEN.has(name)) return true;
   if (name === "template") return attributes.shadowrootmode === undefined;
   if (name === "dialog") return attributes.open === undefined;
+  if (isPanel || isPanelOf(attributes)) return false;
   if (attributes.hidden !== undefined && attributes.hidden.trim().toLowerCase() !== "until-found") return true;
   if (attributes["aria-hidden"]?.trim().toLowerCase() === "true") return true;
   return attributes.style !== undefined && DISPLAY_NONE.test(attributes.style) && !isFormula(attributes);
+}
+
+/** Whether an element is a tab, whose label is read. */
+export function isTab({ role }: Attributes): boolean {
+  return role?.trim().toLowerCase() === "tab";
+}
+
+/** Whether an element is a panel that a tab or an accordion shows and hides. */
+function isPanelOf(attributes: Attributes): boolean {
+  const role = attributes.role?.trim().toLowerCase();
+  if (role !== undefined && role !== "") {
+    return PANEL_ROLES.has(role) && (role === "tabpanel" || attributes["aria-labelledby"] !== undefined);
+  }
+  return attributes.class !== undefined && classesOf(attributes).some((each) => PANEL.test(each));
 }
 
 function isFormula(attributes: Attributes): boolean {

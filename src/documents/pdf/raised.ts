@@ -174,7 +174,10 @@ class Writing {
     return {
       ...first,
       text: isSpaced ? `${shown} ` : shown,
-      left: base === null || isDistant ? first.left : Math.max(base.right, first.left - GAP_MAX * first.size),
+      left:
+        base === null || (isDistant && !shown.startsWith("^"))
+          ? first.left
+          : Math.max(base.right, first.left - DISTANT_GAP_MAX * first.size),
       right: Math.max(last.right, first.right),
       baseline: line.baseline,
     };

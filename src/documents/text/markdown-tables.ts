@@ -1,5 +1,5 @@
-// Writes the tables of a Markdown text (GitHub Flavored Markdown, 4.10) as lines that can be understood alone: each value
-// has its column name before it, as in workbooks (office/table.ts). All other lines stay as they are.
+// Writes the tables of a Markdown text (GitHub Flavored Markdown, 4.10) as lines that can be understood alone: each
+// value has its column name before it, as in workbooks (office/table.ts). All other lines stay as they are.
 
 import { withDistinctNames } from "../csv/header.ts";
 import { type Cell, type ColumnNames, columnNames, rowLine } from "../office/table.ts";
