@@ -24,6 +24,13 @@ export interface TextBlock {
   readonly isIndented: boolean;
   /** Whether the last line is full, so that the text may continue elsewhere. */
   readonly isFull: boolean;
+  readonly extent?: Extent;
+}
+
+/** Vertical extent of a block on its page, in the coordinates of runs. */
+export interface Extent {
+  readonly top: number;
+  readonly bottom: number;
 }
 
 /** The position of a block in the document. */
@@ -42,6 +49,8 @@ export interface TableBlock {
   readonly kind: "table";
   readonly page: number;
   readonly lines: readonly string[];
+  /** Absent for a table that is no part of the page, such as a note. */
+  readonly extent?: Extent;
 }
 
 /** Distance between baselines, in font sizes, that is assumed if there are too few rows to measure it. */
@@ -78,7 +87,8 @@ export function blocksOf(rows: readonly Row[], place: BlockPlace): readonly Bloc
     const table = tableAt(rows, at);
     if (table !== null) {
       endText();
-      blocks.push({ kind: "table", page: place.page, lines: table.lines });
+      const extent = extentOf(rows.slice(at, at + table.rowCount));
+      blocks.push({ kind: "table", page: place.page, lines: table.lines, extent });
       at += table.rowCount;
     } else {
       const row = rows[at];
@@ -186,6 +196,7 @@ function blockOf(rows: readonly Row[], layout: Layout, place: BlockPlace): TextB
   return {
     kind: "text",
     ...place,
+    extent: extentOf(rows),
     lines,
     marker: marker?.written ?? null,
     size: median(rows.map(({ size }) => size)),
@@ -193,6 +204,12 @@ function blockOf(rows: readonly Row[], layout: Layout, place: BlockPlace): TextB
     isIndented: first !== undefined && first.left - layout.left > INDENT_MIN * first.size,
     isFull: last !== undefined && last.right > layout.right - 2 * last.size,
   };
+}
+
+function extentOf(rows: readonly Row[]): Extent {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return { top: 0, bottom: 0 };
+  return { top: first.baseline - first.size, bottom: last.baseline };
 }
 
 function markerOf(text: string): { readonly pattern: RegExp; readonly written: string } | null {

@@ -3,6 +3,8 @@
 
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { processorMs } from "../processor-time.ts";
+import { ANNOTATIONS_MAX, type Area, fieldOf, noteOf, type PageNote } from "./annotations.ts";
+import { type Field, withFieldValues } from "./fields.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
 
 /**
@@ -33,10 +35,14 @@ export interface PageText {
   readonly layers: readonly Layer[];
   /** Whether most of the text is in fonts without a mapping to characters. Their runs are left out. */
   readonly isUndecodable: boolean;
+  /** What people have added to the page. */
+  readonly notes: readonly PageNote[];
 }
 
 /** The runs of a page with one text direction. */
 export interface Layer {
+  /** Direction of the text in degrees. */
+  readonly angle: number;
   /** In drawing order. */
   readonly runs: readonly Run[];
   /** Upper and lower edge of the page in the coordinates of the runs. */
@@ -98,6 +104,8 @@ const GLYPH_MS_MAX = 8_000;
 const ASKEW_DEGREES_MAX = 2;
 /** Maximum number of text directions per page. Text on a curve has one direction per letter. */
 const LAYERS_MAX = 16;
+/** Maximum number of form fields of a page; a page of a tax form has two hundred. */
+const FIELDS_MAX = 2_000;
 /** Maximum share of control characters in the text of a font. With more, the font cannot be decoded. */
 const CONTROLS_SHARE_MAX = 0.1;
 /** A bullet as symbol fonts have it, in the private use area. */
@@ -237,7 +245,9 @@ class PdfjsDocument implements OpenPdf {
       const isUndecodable = unitsOf(decoded) * 2 < unitsOf(items);
       // if most of the page can be decoded, a single character in a font that cannot is a bullet or an ornament
       const shown = isUndecodable ? decoded : items.flatMap((item) => asWritten(item, undecodable));
-      return { layers: layersOf(shown, fonts, this.faces, page), isUndecodable };
+      const layers = layersOf(shown, fonts, this.faces, page);
+      const { fields, notes } = await annotationsOf(page, layers[0]?.angle ?? 0, check);
+      return { layers: withFields(layers, fields, page), isUndecodable, notes };
     } finally {
       page.cleanup();
     }
@@ -401,8 +411,55 @@ function layersOf(
         rotated(width, height, angle),
       ];
       const downs = corners.map(({ down }) => down);
-      return { runs, top: Math.min(...downs), bottom: Math.max(...downs) };
+      return { angle, runs, top: Math.min(...downs), bottom: Math.max(...downs) };
     });
+}
+
+/** The filled form fields and notes of a page. None if its annotations are damaged: the text is read nevertheless. */
+async function annotationsOf(
+  page: PDFPageProxy,
+  angle: number,
+  check: RunCheck,
+): Promise<{ fields: readonly Field[]; notes: readonly PageNote[] }> {
+  let annotations: readonly Readonly<Record<string, unknown>>[];
+  try {
+    annotations = await page.getAnnotations();
+  } catch {
+    return { fields: [], notes: [] };
+  }
+  const shown = annotations.slice(0, ANNOTATIONS_MAX).filter(({ subtype }) => subtype !== "Link");
+  check(shown.length);
+  const { transform: toPage } = page.getViewport({ scale: 1 });
+  const areaOf = ({ rect }: Readonly<Record<string, unknown>>): Area | null => {
+    if (!Array.isArray(rect) || rect.length !== 4 || !rect.every(Number.isFinite)) return null;
+    const [x1, y1, x2, y2] = rect as [number, number, number, number];
+    const onPage = (x: number, y: number) => {
+      const [, , , , across, down] = product(toPage, [1, 0, 0, 1, x, y]);
+      return rotated(across, down, angle);
+    };
+    const [one, other] = [onPage(x1, y1), onPage(x2, y2)];
+    return {
+      left: Math.min(one.across, other.across),
+      right: Math.max(one.across, other.across),
+      top: Math.min(one.down, other.down),
+      bottom: Math.max(one.down, other.down),
+    };
+  };
+  const placed = shown.flatMap((annotation) => {
+    const area = areaOf(annotation);
+    return area === null ? [] : [{ annotation, area }];
+  });
+  return {
+    fields: placed.flatMap(({ annotation, area }) => fieldOf(annotation, area) ?? []).slice(0, FIELDS_MAX),
+    notes: placed.flatMap(({ annotation, area }) => noteOf(annotation, area) ?? []),
+  };
+}
+
+function withFields(layers: readonly Layer[], fields: readonly Field[], page: PDFPageProxy): readonly Layer[] {
+  if (fields.length === 0) return layers;
+  const { height } = page.getViewport({ scale: 1 });
+  const [main = { angle: 0, runs: [], top: 0, bottom: height }, ...others] = layers;
+  return [{ ...main, runs: withFieldValues(main.runs, fields) }, ...others];
 }
 
 /** The product of two affine transforms, as PDF writes them (ISO 32000-1, 8.3.3): `right` is applied first. */

@@ -8,6 +8,7 @@ import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { ENCRYPTED, type ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
 import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import type { PageNote } from "./annotations.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
 import { headingLevels } from "./headings.ts";
@@ -37,6 +38,8 @@ export interface PdfOptions {
 export const PDF_PAGES_MAX = 5_000;
 /** Maximum length of the text in UTF-16 code units. Several copies of a text of this length fit into memory. */
 const TEXT_UNITS_MAX = 50_000_000;
+/** Maximum number of notes in a file, and of blocks of a page beside which a note may stand. */
+const NOTES_MAX = 5_000;
 /** Maximum number of text runs; a page of prose has about fifty. */
 const RUNS_MAX = 2_000_000;
 const TIME_MS_MAX = 30_000;
@@ -136,9 +139,11 @@ async function readPages(
   }
   const pages: PageRows[] = [];
   const losses: PageLoss[] = [];
+  const notes: PlacedNote[] = [];
   for (let number = 1; number <= pdf.pageCount; number++) {
     budget.beginPage(number, pdf.pageCount);
-    const { page, loss } = await readPage(pdf, number, budget, pictures);
+    const { page, loss, notes: added } = await readPage(pdf, number, budget, pictures);
+    notes.push(...added.map((note) => ({ ...note, page: number })));
     if (page.layers.length > 0) pages.push(page);
     if (loss !== null) losses.push({ page: number, why: loss });
     onProgress?.(number, pdf.pageCount);
@@ -146,7 +151,7 @@ async function readPages(
 
   const missing = pictures?.missing ?? [];
   if (missing.length > 0) return new UnreadPictures(missing);
-  const blocks = layOut(pages, budget);
+  const blocks = withNotes(layOut(pages, budget), notes);
   const levelOf = headingLevels(
     blocks.filter((block) => block.kind === "text"),
     await optional(() => pdf.bookmarks(), []),
@@ -187,7 +192,7 @@ async function readPage(
   number: number,
   budget: Budget,
   pictures: PictureTexts | null,
-): Promise<{ page: PageRows; loss: PageLoss["why"] | null }> {
+): Promise<{ page: PageRows; loss: PageLoss["why"] | null; notes: readonly PageNote[] }> {
   let text: PageText;
   try {
     text = await pdf.read(number, (runs) => budget.countRuns(runs));
@@ -198,14 +203,49 @@ async function readPage(
   } catch (cause) {
     if (cause instanceof LimitExceeded) throw cause;
     // the other pages are still read, and a note in the text names this page
-    return { page: { number, layers: [] }, loss: "damaged" };
+    return { page: { number, layers: [] }, loss: "damaged", notes: [] };
   }
   const rows = text.layers.map(({ runs, top, bottom }): LayerRows => {
     for (const { text } of runs) budget.countUnits(text.length);
     return { rows: rowsOf(segmentsOf(runs)), top, bottom };
   });
   const page = { number, layers: rows.filter((layer) => layer.rows.length > 0) };
-  return { page, loss: text.isUndecodable ? "undecodable" : null };
+  for (const note of text.notes) budget.countUnits(note.text.length);
+  return { page, loss: text.isUndecodable ? "undecodable" : null, notes: text.notes };
+}
+
+interface PlacedNote extends PageNote {
+  readonly page: number;
+}
+
+/** Adds notes behind the blocks of their page that are nearest to them. */
+function withNotes(blocks: readonly Block[], notes: readonly PlacedNote[]): readonly Block[] {
+  if (notes.length === 0) return blocks;
+  const byPage = Map.groupBy(blocks, ({ page }) => page);
+  const pages = [...byPage.keys()].sort((a, b) => a - b);
+  const behind = new Map<Block | null, Block[]>();
+  for (const { text, page, top, bottom } of notes.slice(0, NOTES_MAX)) {
+    const place =
+      nearestTo((top + bottom) / 2, byPage.get(page) ?? []) ??
+      byPage.get(pages.findLast((each) => each < page) ?? 0)?.at(-1) ??
+      null;
+    const note: Block = { kind: "table", page, lines: [text] };
+    const added = behind.get(place);
+    if (added === undefined) behind.set(place, [note]);
+    else added.push(note);
+  }
+  return [...(behind.get(null) ?? []), ...blocks.flatMap((block) => [block, ...(behind.get(block) ?? [])])];
+}
+
+/** The block that is at a height of the page, else the nearest one; null if there is none. */
+function nearestTo(height: number, blocks: readonly Block[]): Block | null {
+  let nearest: { block: Block; distance: number } | null = null;
+  for (const block of blocks.slice(0, NOTES_MAX)) {
+    if (block.extent === undefined || (block.kind === "text" && block.isAside)) continue;
+    const distance = Math.max(block.extent.top - height, height - block.extent.bottom, 0);
+    if (nearest === null || distance < nearest.distance) nearest = { block, distance };
+  }
+  return nearest?.block ?? null;
 }
 
 function layOut(pages: readonly PageRows[], budget: Budget): Block[] {

@@ -28,7 +28,7 @@ export function asPdf(pictures: readonly (RecognisedPicture | null)[]): OpenPdf 
       const picture = pictures[page - 1] ?? null;
       const layers = picture === null ? [] : [layerOf(picture)];
       check(layers[0]?.runs.length ?? 0);
-      return { layers, isUndecodable: false };
+      return { layers, isUndecodable: false, notes: [] };
     },
     close: async () => undefined,
   };
@@ -38,6 +38,7 @@ function layerOf({ width, height, lines }: RecognisedPicture): Layer {
   const scale = PAGE_POINTS / Math.max(1, width, height);
   const sizes = sizesOf(lines);
   return {
+    angle: 0,
     top: 0,
     bottom: height * scale,
     runs: lines.map(

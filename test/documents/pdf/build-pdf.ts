@@ -17,11 +17,22 @@ export interface Drawn {
   readonly degrees?: number;
 }
 
+/** An annotation. Its area is measured from the left and upper edge of the page. */
+export interface Annotated {
+  readonly entries: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width?: number;
+  readonly height?: number;
+}
+
 /** Content of a PDF. */
 export interface PdfPlan {
   readonly pages: readonly (readonly Drawn[])[];
   readonly title?: string;
   readonly bookmarks?: readonly string[];
+  /** Entries of the annotations of the first page, without `/Type` and `/Rect`. Fields are in the form of the file. */
+  readonly annotations?: readonly Annotated[];
   /** Whether each page has a picture. */
   readonly hasPicture?: boolean;
   /** Whether the file is encrypted with an unknown password. */
@@ -62,12 +73,17 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
   const image = "/Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray";
   const picture = plan.hasPicture === true ? `/P1 ${stream("\0", image)} 0 R` : "";
 
-  const pages = plan.pages.map((drawn) => {
+  const annotations = (plan.annotations ?? []).map(({ entries, x, y, width = 100, height = 14 }) =>
+    add(`<< /Type /Annot /Rect [${x} ${800 - y} ${x + width} ${800 - y + height}] ${entries} >>`),
+  );
+  const isField = (at: number) => plan.annotations?.[at]?.entries.includes("/Widget") === true;
+  const fields = annotations.filter((_, at) => isField(at)).map((object) => `${object} 0 R`);
+  const pages = plan.pages.map((drawn, at) => {
     const paint = plan.hasPicture === true ? "q 600 0 0 800 0 0 cm /P1 Do Q\n" : "";
     const content = stream(`${paint}BT\n${drawn.map((each) => drawingOperators(each, characters)).join("\n")}\nET`);
     const resources = `/Resources << /Font << ${fonts.join(" ")} >> /XObject << ${picture} >> >>`;
     return add(
-      `<< /Type /Page /Parent ${pageTree} 0 R /MediaBox [0 0 600 800] /Rotate ${plan.rotate ?? 0} /Contents ${content} 0 R ${resources} >>`,
+      `<< /Type /Page /Parent ${pageTree} 0 R /MediaBox [0 0 600 800] /Rotate ${plan.rotate ?? 0} /Contents ${content} 0 R ${resources} ${at === 0 && annotations.length > 0 ? `/Annots [${annotations.map((object) => `${object} 0 R`).join(" ")}]` : ""} >>`,
     );
   });
   const all = Array.from({ length: plan.copies ?? 1 }, () => pages).flat();
@@ -76,7 +92,7 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
   objects[pageTree - 1] = `<< /Type /Pages /Count ${all.length} /Kids [${kids}] >>`;
   const outline = plan.bookmarks === undefined ? null : addOutline(plan.bookmarks, pages[0] ?? 0, add, objects);
   objects[catalog - 1] =
-    `<< /Type /Catalog /Pages ${pageTree} 0 R ${outline === null ? "" : `/Outlines ${outline} 0 R`} >>`;
+    `<< /Type /Catalog /Pages ${pageTree} 0 R ${outline === null ? "" : `/Outlines ${outline} 0 R`} ${fields.length === 0 ? "" : `/AcroForm << /Fields [${fields.join(" ")}] >>`} >>`;
   const info = add(`<< ${plan.title === undefined ? "" : `/Title ${literal(plan.title)}`} >>`);
   const key = "00".repeat(32);
   const lock = plan.isLocked === true ? add(`<< /Filter /Standard /V 1 /R 2 /O <${key}> /U <${key}> /P -4 >>`) : null;

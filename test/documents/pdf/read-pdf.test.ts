@@ -285,6 +285,104 @@ describe("tables", () => {
   });
 });
 
+describe("forms", () => {
+  const field = (name: string, type: string, value: string) =>
+    `/Subtype /Widget /T (${name}) /FT /${type} /V ${value} /F 4`;
+  const button = (name: string, state: string, flags = 0) =>
+    `/Subtype /Widget /T (${name}) /FT /Btn /Ff ${flags} /V /${state} /AS /${state} /F 4 /AP << /N << /Yes null /Off null >> >>`;
+
+  test("have values behind their labels, whichever side these are on", async () => {
+    const { pieces } = await read({
+      pages: [
+        [
+          { text: "Full name:", x: 60, y: 100 },
+          { text: "Locker no. ____________", x: 60, y: 130 },
+          { text: "Delivery address", x: 60, y: 160 },
+          { text: "Plan", x: 60, y: 210 },
+        ],
+      ],
+      annotations: [
+        { entries: field("n", "Tx", "(Maren Oldstad)"), x: 160, y: 104 },
+        { entries: field("l", "Tx", "(L-4471)"), x: 115, y: 134 },
+        { entries: field("a", "Tx", "(12 Elm Street)"), x: 60, y: 180 },
+        { entries: `${field("p", "Ch", "(fam)")} /Ff 131072 /Opt [[(bas) (Basic)] [(fam) (Family)]]`, x: 160, y: 214 },
+        { entries: field("e", "Tx", "()"), x: 160, y: 254 },
+      ],
+    });
+    const text = pieces.join("");
+    expect(text).toContain("Full name: Maren Oldstad\n");
+    expect(text).toContain("Locker no.: L-4471\n");
+    expect(text).toContain("Delivery address: 12 Elm Street\n");
+    expect(text).toEndWith("Plan: Family");
+  });
+
+  test("have boxes before their labels, ticked or not", async () => {
+    const { pieces } = await read({
+      pages: [
+        [
+          { text: "Send the letter", x: 80, y: 100 },
+          { text: "Wrap as a gift", x: 80, y: 130 },
+          { text: "Vegetarian:", x: 60, y: 160 },
+        ],
+      ],
+      annotations: [
+        { entries: button("a", "Yes"), x: 62, y: 102, width: 12 },
+        { entries: button("b", "Off"), x: 62, y: 132, width: 12 },
+        { entries: button("c", "Yes"), x: 130, y: 162, width: 12 },
+      ],
+    });
+    expect(pieces.join("").split(/\n+/)).toEqual(["☑ Send the letter", "☐ Wrap as a gift", "Vegetarian: ☑"]);
+  });
+
+  test("have the name of a field if there is no label, and nothing of hidden fields, passwords and push buttons", async () => {
+    const { pieces } = await read({
+      pages: [[{ text: "Order form of the harbour", x: 60, y: 100 }]],
+      annotations: [
+        { entries: field("page1.internalReference[0]", "Tx", "(REF-7)"), x: 60, y: 400 },
+        { entries: `${field("x", "Tx", "(4711)")} /TU (Customer number:)`, x: 300, y: 500 },
+        { entries: field("h", "Tx", "(hidden)").replace("/F 4", "/F 2"), x: 60, y: 600 },
+        { entries: `${field("w", "Tx", "(secret)")} /Ff 8192`, x: 60, y: 640 },
+        { entries: button("push", "Yes", 65_536), x: 60, y: 680 },
+      ],
+    });
+    const text = pieces.join("");
+    expect(text).toContain("internal Reference: REF-7");
+    expect(text).toContain("Customer number: 4711");
+    expect(text).not.toMatch(/hidden|secret|push/);
+  });
+});
+
+describe("notes", () => {
+  const note = (subtype: string, content: string, more = "") =>
+    `/Subtype /${subtype} /Contents (${content}) /F 4 ${more}`;
+
+  test("stand behind the paragraph beside which they are; links and hidden notes are left out", async () => {
+    const { pieces, marks } = await read({
+      pages: [[...lines(PROSE, 60, 100), ...lines(PROSE, 60, 300)], lines(PROSE, 60, 400)],
+      annotations: [
+        { entries: note("Text", "Ask Ida.", "/T (Jon)"), x: 500, y: 120, width: 20 },
+        { entries: note("Highlight", "Which bridge?", "/QuadPoints [60 500 90 500 60 490 90 490]"), x: 60, y: 310 },
+        { entries: note("Highlight", "", "/QuadPoints [60 500 90 500 60 490 90 490]"), x: 60, y: 310 },
+        { entries: note("FreeText", "Draft of May", "/DA (/Helv 10 Tf)"), x: 300, y: 700 },
+        { entries: note("Text", "hidden").replace("/F 4", "/F 2"), x: 60, y: 100 },
+        { entries: note("Link", "linked", "/A << /S /URI /URI (https://example.org) >>"), x: 60, y: 100 },
+      ],
+    });
+    expect(pieces.join("")).toBe(
+      `${PROSE_TEXT}\n\n[comment by Jon: Ask Ida.]\n\n${PROSE_TEXT}\n\n[comment: Which bridge?]\n\nDraft of May\n\n${PROSE_TEXT}`,
+    );
+    expect(marks).toHaveLength(2);
+  });
+
+  test("alone are the text of a page", async () => {
+    const { pieces } = await read({
+      pages: [[]],
+      annotations: [{ entries: note("Text", "Only a note of the reader."), x: 60, y: 100 }],
+    });
+    expect(pieces.join("")).toBe("[comment: Only a note of the reader.]");
+  });
+});
+
 describe("headers, footers and stamps", () => {
   const page = (number: number): readonly Drawn[] => [
     { text: "The Harbours of the Coast", x: 200, y: 30, size: 8 },
