@@ -1,7 +1,7 @@
 // Finds the columns of a page and the reading order of its parts. Columns differ from tables by their content: lines of
 // prose that fill the column, not cells that belong to the cells next to them.
 
-import { isRightToLeft, median, quantile, rowsOf, type Segment } from "./segments.ts";
+import { isRightToLeft, median, quantile, type Row, rowsOf, type Segment } from "./segments.ts";
 
 /** Segments of one column, which are read together. */
 export type Region = readonly Segment[];
@@ -21,8 +21,19 @@ const PART_GAP = 1.8;
 const PROSE_SIZES_MIN = 8;
 const PROSE_CHARACTERS_MIN = 18;
 const PROSE_FILL_MIN = 0.55;
+/** Number of segments per row from which on rows fill a width as the cells of a table do, not as prose. */
+const CELLS_MIN = 3;
 /** If two columns have at least this share of their baselines in common, they may be a table. */
 const ALIGNED_SHARE = 0.6;
+/**
+ * Minimum values for rows of a table of figures that spans columns of text: rows, cells per row, share of cells that
+ * are figures; and the maximum width of a cell, as a share of the width of all rows.
+ */
+const TABULAR_ROWS_MIN = 3;
+const TABULAR_CELLS_MIN = 4;
+const TABULAR_FIGURES_MIN = 0.6;
+const TABULAR_WIDTH_MAX = 0.28;
+const FIGURE = /^(?=[^\p{L}]*\p{N}|[-–—−·•]$)[^\p{L}]*\p{L}{0,2}[^\p{L}]*$/u;
 /** Maximum depth of columns within columns. */
 const DEPTH_MAX = 8;
 /**
@@ -50,10 +61,10 @@ function split(segments: readonly Segment[], fromRight: boolean, depth: number):
     if (hasColumns) return parts.flatMap((part) => split(part, fromRight, depth + 1));
     return segments.length === 0 ? [] : [segments];
   }
-  return bandsOf(segments, gutter).flatMap((band) => {
+  return bandsOf(segments, gutter).flatMap(({ segments: band, isAcross }) => {
     const left = band.filter((segment) => middleOf(segment) < gutter);
     const right = band.filter((segment) => middleOf(segment) >= gutter);
-    if (band.some((segment) => crosses(segment, gutter))) {
+    if (isAcross) {
       return band.length < segments.length ? split(band, fromRight, depth + 1) : [band];
     }
     const columns = fromRight ? [right, left] : [left, right];
@@ -126,13 +137,16 @@ function gapsOf(segments: readonly Segment[], crossingMax: number): { from: numb
  */
 function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number): number {
   const crossing = segments.filter((segment) => crosses(segment, gutter)).length;
-  const bands = bandsOf(segments, gutter).filter((band) => !band.some((segment) => crosses(segment, gutter)));
-  const left = bands.flatMap((band) => band.filter((segment) => middleOf(segment) < gutter));
-  const right = bands.flatMap((band) => band.filter((segment) => middleOf(segment) >= gutter));
+  const beside = bandsOf(segments, gutter).flatMap((band) => (band.isAcross ? [] : band.segments));
+  const left = beside.filter((segment) => middleOf(segment) < gutter);
+  const right = beside.filter((segment) => middleOf(segment) >= gutter);
   const [leftSide, rightSide] = [sideOf(left), sideOf(right)];
   const rows = Math.min(leftSide.baselines.length, rightSide.baselines.length);
   if (rows < rowsMin) return 0;
-  if (alignedShare(leftSide, rightSide) >= ALIGNED_SHARE && !(leftSide.isProse && rightSide.isProse)) return 0;
+  // below text of the full width, a few rows of several cells each are a part of a table, not a column of prose
+  const isInText = crossing >= rows && rows < PART_ROWS_MIN;
+  const isProse = ({ isProse, cells }: Side) => isProse && !(isInText && cells >= CELLS_MIN);
+  if (alignedShare(leftSide, rightSide) >= ALIGNED_SHARE && !(isProse(leftSide) && isProse(rightSide))) return 0;
   if (!leftSide.isProse && !rightSide.isProse) return 0;
   return rows - 0.5 * crossing;
 }
@@ -142,6 +156,8 @@ interface Side {
   readonly size: number;
   /** Whether the lines fill the side like prose. */
   readonly isProse: boolean;
+  /** Usual number of segments of a row. */
+  readonly cells: number;
 }
 
 function sideOf(segments: readonly Segment[]): Side {
@@ -161,7 +177,8 @@ function sideOf(segments: readonly Segment[]): Side {
     width >= PROSE_SIZES_MIN * size &&
     fill >= PROSE_FILL_MIN * width &&
     median(rows.map(({ text }) => weightOf(text))) >= PROSE_CHARACTERS_MIN;
-  return { baselines: rows.map(({ baseline }) => baseline), size, isProse };
+  const cells = median(rows.map(({ segments: parts }) => parts.length));
+  return { baselines: rows.map(({ baseline }) => baseline), size, isProse, cells };
 }
 
 /** Length of a text in characters, where Chinese, Japanese and Korean characters count twice. */
@@ -182,10 +199,17 @@ function alignedShare(left: Side, right: Side): number {
   return aligned / few.baselines.length;
 }
 
+interface Band {
+  readonly segments: Segment[];
+  /** Whether the rows cross the gutter, or are rows of a table that spans the columns. */
+  readonly isAcross: boolean;
+}
+
 /** Splits segments from top to bottom into bands of rows that cross the gutter and bands of rows that do not. */
-function bandsOf(segments: readonly Segment[], gutter: number): Segment[][] {
+function bandsOf(segments: readonly Segment[], gutter: number): Band[] {
   const rows = rowsOf(segments);
-  const bands: { isCrossing: boolean; segments: Segment[] }[] = [];
+  const tabular = tabularRows(rows, gutter);
+  const bands: Band[] = [];
   let last: { baseline: number; left: number; size: number } | null = null;
   for (const row of rows) {
     const isCrossing = row.segments.some((segment) => crosses(segment, gutter));
@@ -197,13 +221,37 @@ function bandsOf(segments: readonly Segment[], gutter: number): Segment[][] {
       row.baseline - last.baseline < 1.4 * last.size &&
       Math.abs(row.left - last.left) < last.size &&
       Math.abs(row.size - last.size) < 0.05 * last.size;
-    const isAcross = isCrossing || isLastLine;
+    const isAcross = isCrossing || isLastLine || tabular.has(row);
     const band = bands.at(-1);
-    if (band !== undefined && band.isCrossing === isAcross) band.segments.push(...row.segments);
-    else bands.push({ isCrossing: isAcross, segments: [...row.segments] });
+    if (band !== undefined && band.isAcross === isAcross) band.segments.push(...row.segments);
+    else bands.push({ isAcross, segments: [...row.segments] });
     last = isCrossing ? row : null;
   }
-  return bands.map((band) => band.segments);
+  return bands;
+}
+
+/** The rows of tables of figures on both sides of a gutter, such as a wide table above two columns of text. */
+function tabularRows(rows: readonly Row[], gutter: number): ReadonlySet<Row> {
+  const left = Math.min(...rows.map((row) => row.left));
+  const width = Math.max(...rows.map((row) => row.right)) - left;
+  const hasCells = ({ segments }: Row) =>
+    segments.length >= TABULAR_CELLS_MIN &&
+    segments.every((cell) => cell.right - cell.left < TABULAR_WIDTH_MAX * width) &&
+    segments.some((cell) => cell.right < gutter) &&
+    segments.some((cell) => cell.left > gutter);
+  const hasFigures = ({ segments }: Row) =>
+    segments.filter(({ text }) => FIGURE.test(text)).length >= TABULAR_FIGURES_MIN * segments.length;
+  const tabular = new Set<Row>();
+  let run: Row[] = [];
+  for (const [at, row] of rows.entries()) {
+    run = hasCells(row) && hasFigures(row) ? [...run.slice(-TABULAR_ROWS_MIN), row] : [];
+    if (run.length < TABULAR_ROWS_MIN) continue;
+    for (const each of run) tabular.add(each);
+    // names of columns above the figures
+    const header = run.length === TABULAR_ROWS_MIN ? rows[at - TABULAR_ROWS_MIN] : undefined;
+    if (header !== undefined && hasCells(header)) tabular.add(header);
+  }
+  return tabular;
 }
 
 function crosses(segment: Segment, gutter: number): boolean {

@@ -1,7 +1,7 @@
 // Writes the values of form fields into the text of a page: each beside its label, as a viewer shows it. pdfjs.ts reads
 // the fields.
 
-import type { Run } from "./pdfjs.ts";
+import type { Run } from "./runs.ts";
 
 /** A form field, in the coordinates of runs. */
 export interface Field {

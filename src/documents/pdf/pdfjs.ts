@@ -6,28 +6,7 @@ import { processorMs } from "../processor-time.ts";
 import { ANNOTATIONS_MAX, type Area, fieldOf, noteOf, type PageNote } from "./annotations.ts";
 import { type Field, withFieldValues } from "./fields.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
-
-/**
- * Text in one font. Its coordinates, in points, are rotated so that the text is horizontal and the next line is below
- * it.
- */
-export interface Run {
-  /** Text in logical order. Ligatures and presentation forms are replaced by letters. */
-  readonly text: string;
-  readonly left: number;
-  readonly right: number;
-  /** Vertical position of the baseline. It increases from top to bottom. */
-  readonly baseline: number;
-  /** Font size. */
-  readonly size: number;
-  readonly face: Face;
-}
-
-/** Properties of a font that indicate headings and code. */
-export interface Face {
-  readonly isBold: boolean;
-  readonly isMonospaced: boolean;
-}
+import type { Face, Run } from "./runs.ts";
 
 /** The text of a page. */
 export interface PageText {

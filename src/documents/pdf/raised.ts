@@ -2,7 +2,7 @@
 // baseline of their line. scripts.ts decides about the notation.
 
 import { SCRIPT_UNITS_MAX, subscript, superscript } from "../scripts.ts";
-import type { Run } from "./pdfjs.ts";
+import type { Run } from "./runs.ts";
 
 /** Maximum and minimum font size of a script, relative to the text before it. */
 const SIZE_MAX = 0.87;

@@ -2,7 +2,8 @@
 // paragraphs and headings.
 
 import type { RecognisedLine, RecognisedPicture } from "../../ocr/recognised.ts";
-import type { Layer, OpenPdf, PageText, Run } from "./pdfjs.ts";
+import type { Layer, OpenPdf, PageText } from "./pdfjs.ts";
+import type { Run } from "./runs.ts";
 
 /** Length of the longer side of a page in points: A4. So font sizes are about those of other pages. */
 const PAGE_POINTS = 842;

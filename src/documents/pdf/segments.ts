@@ -1,8 +1,8 @@
 // Builds lines: joins runs without wide gaps into segments, and segments into rows. columns.ts decides the reading
 // order.
 
-import type { Run } from "./pdfjs.ts";
 import { withScriptsWritten } from "./raised.ts";
+import type { Run } from "./runs.ts";
 
 /** Part of a line without a wide gap. Coordinates as in `Run`. */
 export interface Segment {
@@ -16,6 +16,15 @@ export interface Segment {
   /** Whether most of the text is bold. */
   readonly isBold: boolean;
   readonly isMonospaced: boolean;
+  /** Its runs, from left to right. Their texts together are the text, but for spaces. */
+  readonly parts: readonly SegmentPart[];
+}
+
+/** A part of a segment. */
+export interface SegmentPart {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
 }
 
 /** Segments of one line, from left to right. */
@@ -250,6 +259,7 @@ function segmentOf(runs: readonly Run[]): Segment {
     size,
     isBold: share(({ face }) => face.isBold),
     isMonospaced: share(({ face }) => face.isMonospaced),
+    parts: runs.length === 1 ? runs : runs.toSorted((a, b) => a.left - b.left),
   };
 }
 
@@ -268,6 +278,7 @@ function rowOf(line: readonly Segment[]): Row {
     size: main.size,
     isBold: segments.every(({ isBold }) => isBold),
     isMonospaced: segments.every(({ isMonospaced }) => isMonospaced),
+    parts: [],
   };
 }
 

@@ -1,7 +1,7 @@
 // Finds tables: rows whose segments are aligned in columns. It uses positions, since most PDFs do not mark tables.
 // Writes rows as lines that can be understood alone.
 
-import { quantile, type Row, type Segment, withoutSymbols } from "./segments.ts";
+import { quantile, type Row, type Segment, type SegmentPart, withoutSymbols } from "./segments.ts";
 
 /** A table within the rows of a region. */
 export interface Table {
@@ -19,6 +19,8 @@ const ROW_PITCH_MAX = 4.5;
  */
 const COLUMN_GAP_MIN = 0.4;
 const PAIR_GAP_MIN = 1.5;
+/** Minimum gap between two names of columns that are one segment, in font sizes: more than between words. */
+const CELL_GAP_MIN = 0.4;
 /** Maximum share of rows that cross a gap between columns. */
 const SPANNING_SHARE = 0.12;
 /** Minimum share of the rows of a table that have two cells or more. */
@@ -110,9 +112,10 @@ function gridAt(rows: readonly Row[], at: number): Grid | null {
  */
 function namesOf(row: Row | undefined, columns: readonly Column[]): readonly string[] | null {
   if (row === undefined || !hasCells(row) || row.segments.some(({ text }) => isFigure(text))) return null;
-  if (row.segments.length < NAMING_SHARE_MIN * columns.length) return null;
+  const segments = row.segments.flatMap((segment) => splitAtColumns(segment, columns));
+  if (segments.length < NAMING_SHARE_MIN * columns.length) return null;
   return columns.map(({ from, to }) =>
-    row.segments
+    segments
       .filter(({ left, right }) => left < to && right > from)
       .map(({ text }) => withoutSymbols(text))
       .join(" "),
@@ -194,7 +197,8 @@ function columnsOf(rows: readonly Row[], wide: readonly Row[]): readonly Column[
 
 function cellsOf(row: Row, columns: readonly Column[]): readonly Cell[] {
   const parts = columns.map((): Segment[] => []);
-  for (const segment of row.segments) parts[columnOf(segment, columns)]?.push(segment);
+  for (const segment of row.segments.flatMap((each) => splitAtColumns(each, columns)))
+    parts[columnOf(segment, columns)]?.push(segment);
   return parts.map((segments) => ({
     text: withoutSymbols(segments.map(({ text }) => text).join(" ")),
     isBold: segments.length > 0 && segments.every(({ isBold }) => isBold),
@@ -202,8 +206,36 @@ function cellsOf(row: Row, columns: readonly Column[]): readonly Cell[] {
   }));
 }
 
+/**
+ * Splits a segment that reaches into several columns where its runs do: two names of columns may be so close together
+ * that they are one segment.
+ */
+function splitAtColumns(segment: Segment, columns: readonly Column[]): readonly Segment[] {
+  const reached = columns.filter(({ from, to }) => segment.left < to && segment.right > from);
+  if (reached.length < 2 || segment.parts.length < 2) return [segment];
+  const groups: SegmentPart[][] = [];
+  for (const part of segment.parts) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    const isApart =
+      last !== undefined &&
+      part.left - last.right > CELL_GAP_MIN * segment.size &&
+      columnOf(part, columns) !== columnOf(last, columns);
+    if (group === undefined || isApart) groups.push([part]);
+    else group.push(part);
+  }
+  if (groups.length < 2) return [segment];
+  return groups.map((parts) => ({
+    ...segment,
+    text: parts.map(({ text }) => text.trim()).join(""),
+    left: parts[0]?.left ?? segment.left,
+    right: parts.at(-1)?.right ?? segment.right,
+    parts,
+  }));
+}
+
 /** The column that overlaps most with a segment, else the nearest column. */
-function columnOf({ left, right }: Segment, columns: readonly Column[]): number {
+function columnOf({ left, right }: SegmentPart, columns: readonly Column[]): number {
   let best = { column: 0, overlap: Number.NEGATIVE_INFINITY };
   for (const [column, { from, to }] of columns.entries()) {
     const overlap = Math.min(right, to) - Math.max(left, from);

@@ -32,6 +32,13 @@ const PROSE = [
   "there must be a hundred thousand, and each has a mark on it.",
 ];
 const PROSE_TEXT = PROSE.join(" ");
+/** Lines of a column. */
+const NARROW = [
+  "The harbour was built in the spring of a year in",
+  "which the river carried away one of three bridges",
+  "and the walls are of a grey stone that is broken in",
+  "the hills and brought down on barges by the pilots.",
+];
 
 describe("paragraphs", () => {
   test("consecutive lines are a paragraph, and a wider gap begins the next one", async () => {
@@ -275,6 +282,85 @@ describe("tables", () => {
     expect(text).toBe(
       "Table 1: Harbours of the coast\n\nName: Porttown | Remarks: built of grey stone that is marked | Berths: 12\nName: Newquay | Remarks: locked | Berths: 9",
     );
+  });
+
+  const cellsAt = (y: number, cells: readonly (readonly [x: number, text: string])[], font: Drawn["font"] = "text") =>
+    cells.map(([x, text]): Drawn => ({ text, x, y, font }));
+
+  test("of figures above two columns of text are read across", async () => {
+    const xs = [60, 150, 210, 270, 330, 400, 470];
+    const names = ["Program", "Loops", "Trees", "Traces", "Aborts", "Flushes", "Speedup"];
+    const figures = (at: number) => [`prog-${at}`, `${at + 3}`, `${at + 4}`, "27", "-", "0", `${at}.2x`];
+    const place = (y: number, texts: readonly string[]) =>
+      cellsAt(
+        y,
+        texts.map((text, at) => [xs[at] ?? 0, text]),
+      );
+    const text = await textOf([
+      ...place(80, names),
+      ...Array.from({ length: 9 }, (_, at) => place(92 + 12 * at, figures(at))).flat(),
+      ...lines([...NARROW, ...NARROW, ...NARROW], 60, 240),
+      ...lines([...NARROW, ...NARROW, ...NARROW], 320, 240),
+    ]);
+    expect(text).toStartWith(
+      "Program: prog-0 | Loops: 3 | Trees: 4 | Traces: 27 | Aborts: - | Flushes: 0 | Speedup: 0.2x\nProgram: prog-1 | Loops: 4",
+    );
+    expect(text).toContain(
+      "Program: prog-8 | Loops: 11 | Trees: 12 | Traces: 27 | Aborts: - | Flushes: 0 | Speedup: 8.2x\n",
+    );
+  });
+
+  test("may have names of columns so close together that only the columns separate them", async () => {
+    const text = await textOf([
+      ...cellsAt(
+        100,
+        [
+          [60, "Dataset"],
+          [290, "Notes"],
+          [210, "Large Model"],
+          [150, "Base Model"],
+        ],
+        "bold",
+      ),
+      ...cellsAt(114, [
+        [60, "PubLayNet"],
+        [165, "F / M"],
+        [220, "M"],
+        [290, "Layouts of modern documents"],
+      ]),
+      ...cellsAt(126, [
+        [60, "PRImA"],
+        [165, "M"],
+        [220, "-"],
+        [290, "Layouts of scanned magazines"],
+      ]),
+      ...cellsAt(138, [
+        [60, "Newspaper"],
+        [165, "F"],
+        [220, "-"],
+        [290, "Layouts of newspapers"],
+      ]),
+    ]);
+    expect(text).toContain(
+      "Dataset: PubLayNet | Base Model: F / M | Large Model: M | Notes: Layouts of modern documents",
+    );
+  });
+
+  test("of short texts below prose of the full width are not torn into columns", async () => {
+    const cells = (y: number, texts: readonly string[]) =>
+      cellsAt(
+        y,
+        texts.map((text, at) => [60 + 85 * at, text]),
+      );
+    const text = await textOf([
+      ...lines(PROSE, 60, 100),
+      ...lines(PROSE.slice(0, 3), 60, 170),
+      ...cells(260, ["Land", "Norway", "Chad", "Peru", "Japan"]),
+      ...cells(280, ["Capital", "Oslo", "Ndjamena", "Lima", "Tokyo"]),
+      ...cells(300, ["Money", "Krone", "Franc", "Sol", "Yen"]),
+      ...cells(320, ["Tongue", "Norsk", "French", "Spanish", "Nihongo"]),
+    ]);
+    expect(text.split("\n").filter((line) => line.includes("Oslo") && line.includes("Tokyo"))).toHaveLength(1);
   });
 
   test("dot leaders in a table of contents are shortened", async () => {
