@@ -10,7 +10,7 @@ import { logitOf } from "../retrieval/evidence.ts";
 import { lackingSpecifics, type Specifics, specificsOf } from "../retrieval/specifics.ts";
 import { asksNow, changesIn } from "../retrieval/time/contradictions.ts";
 import { isStatement } from "../retrieval/time/newest-first.ts";
-import { askedTense } from "../retrieval/time/tense.ts";
+import { askedTense, asksEarlierState } from "../retrieval/time/tense.ts";
 import { happenedAt } from "../retrieval/time/time-preference.ts";
 import { wordsIn } from "../retrieval/time/words.ts";
 import { type AnswerKind, askedKind } from "./asked-kind.ts";
@@ -67,16 +67,31 @@ interface Statement {
 
 /**
  * The passages without those that a newer one above them has probably replaced. A question for an earlier state gets
- * all of them. Only short memories of the same user and agent replace each other.
+ * all of them, the replaced ones first. Only short memories of the same user and agent replace each other.
  * @param passages best first
  */
 export function withoutReplaced(question: AskedQuestion, passages: readonly RankedPassage[]): readonly RankedPassage[] {
-  if (passages.length < 2 || askedTense(question.text, question.language) === "past") return passages;
+  if (passages.length < 2) return passages;
+  if (askedTense(question.text, question.language) === "past") {
+    return asksEarlierState(question.text, question.language) ? replacedFirst(question, passages) : passages;
+  }
   const replaced = new Set<RankedPassage>();
   for (const { newer, older, signs } of replacingPairs(question, passages)) {
     if (!replaced.has(newer) && logisticProbability(WEIGHTS, signs) >= REPLACED_MIN) replaced.add(older);
   }
   return replaced.size === 0 ? passages : passages.filter((passage) => !replaced.has(passage));
+}
+
+/** The passages, each that a newer one has probably replaced directly before that. */
+function replacedFirst(question: AskedQuestion, passages: readonly RankedPassage[]): readonly RankedPassage[] {
+  const ordered = [...passages];
+  for (const { newer, older, signs } of replacingPairs(question, passages)) {
+    const [at, place] = [ordered.indexOf(older), ordered.indexOf(newer)];
+    if (at < place || logisticProbability(WEIGHTS, signs) < REPLACED_MIN) continue;
+    ordered.splice(at, 1);
+    ordered.splice(place, 0, older);
+  }
+  return ordered;
 }
 
 /** Minimum share of the words of the shorter passage that passages alike but for their time have in common. */

@@ -1,11 +1,11 @@
-// Puts the passage that is current before the one that it supersedes, by the stored relations of memories. Runs on the
-// final order, before calibration.
+// Puts the passage that is current before the one that it supersedes, by the stored relations of memories; for a
+// question for an earlier state, the one that is superseded first. Runs on the final order, before calibration.
 
 import type { MemoryId } from "../domain/ids.ts";
 import { supersederOf } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
-import { askedTense } from "./time/tense.ts";
+import { askedTense, asksEarlierState } from "./time/tense.ts";
 
 /** The question, and the language of its words, BCP 47; `und` if unknown. */
 export interface AskedQuestion {
@@ -14,8 +14,8 @@ export interface AskedQuestion {
 }
 
 /**
- * Moves the current passage to the place and the score of the first passage that it supersedes, which follows it. A
- * question for an earlier state changes nothing.
+ * Moves the current passage to the place and the score of the first passage that it supersedes, which follows it. For a
+ * question for an earlier state, moves the superseded passage in the same way.
  */
 export function currentFirst(
   { text, language }: AskedQuestion,
@@ -54,12 +54,24 @@ function inOrder<Item>(
   }: {
     readonly newerOf: (item: Item) => MemoryId | null;
     readonly memoryOf: (item: Item) => MemoryId | undefined;
-    /** The current item with the score of the outdated one. */
-    readonly movedTo: (outdated: Item, current: Item) => Item;
+    /** An item with the score of the one to whose place it moves. */
+    readonly movedTo: (there: Item, moved: Item) => Item;
   },
 ): readonly Item[] {
-  if (items.every((item) => newerOf(item) === null) || askedTense(text, language) === "past") return items;
+  if (items.every((item) => newerOf(item) === null)) return items;
   const ordered = [...items];
+  if (askedTense(text, language) === "past") {
+    if (!asksEarlierState(text, language)) return items;
+    for (const outdated of items.filter((item) => newerOf(item) !== null)) {
+      const at = ordered.indexOf(outdated);
+      const place = ordered.findIndex((each) => memoryOf(each) === newerOf(outdated));
+      const current = ordered[place];
+      if (current === undefined || place > at) continue;
+      ordered.splice(at, 1);
+      ordered.splice(place, 0, movedTo(current, outdated));
+    }
+    return ordered;
+  }
   for (let place = 0; place < ordered.length; place++) {
     const outdated = ordered[place];
     const newer = outdated === undefined ? null : newerOf(outdated);

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { withoutOtherTimes, withoutReplaced } from "../../src/answer/replaced.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { currentPassagesFirst } from "../../src/retrieval/current-first.ts";
 import { passage } from "./passages.ts";
 
 interface Noted {
@@ -63,9 +64,50 @@ describe("what a newer note has replaced", () => {
     expect(shown(question, language, notes)).toEqual([newer]);
   });
 
-  test("stays for a question about the past", () => {
-    expect(shown("How many bikes did Peachtree Couriers have before?", "en", COURIERS)).toHaveLength(2);
+  test("stands first for a question about the past", () => {
+    const [newer, older] = COURIERS.map(({ text }) => text);
+    expect(shown("How many bikes did Peachtree Couriers have before?", "en", COURIERS)).toEqual([
+      `${older}`,
+      `${newer}`,
+    ]);
   });
+
+  test.each([
+    ["en", "Where was the workshop before?", "Where is the workshop?", "What is done in the workshop before the sale?"],
+    ["de", "Wo war die Werkstatt vorher?", "Wo ist die Werkstatt?", "Was tun wir in der Werkstatt vor dem Verkauf?"],
+    ["fr", "Où était l'atelier auparavant ?", "Où est l'atelier ?", "Que faire à l'atelier avant la vente ?"],
+    ["es", "¿Dónde estaba antes el taller?", "¿Dónde está el taller?", "¿Qué hacer en el taller antes de la venta?"],
+    ["it", "Dov'era prima l'officina?", "Dov'è l'officina?", "Che fare in officina prima della vendita?"],
+    ["pt", "Onde ficava a oficina antes?", "Onde fica a oficina?", "O que fazer na oficina antes da venda?"],
+    ["nl", "Waar was de werkplaats eerder?", "Waar is de werkplaats?", "Wat doen we in de werkplaats voor de verkoop?"],
+    ["ru", "Где раньше была мастерская?", "Где мастерская?", "Что делать в мастерской?"],
+    ["ja", "以前の工房はどこでしたか", "工房はどこですか", "工房で何をしますか"],
+    ["zh", "工作室以前在哪里？", "工作室在哪里？", "工作室做什么？"],
+    ["ko", "작업실은 예전에 어디였나요?", "작업실은 어디예요?", "작업실에서 뭐 해요?"],
+    ["id", "Di mana bengkel itu sebelumnya?", "Di mana bengkel itu?", "Apa yang dikerjakan di bengkel?"],
+  ])(
+    "and superseded stands first for a question for the earlier state, and only then (%s)",
+    (language, before, now, other) => {
+      const [current, outdated] = COURIERS.map(note).map((each, at) => ({
+        ...each,
+        memory: { ...each.memory, id: `mem_${at}` as RankedPassage["memory"]["id"] },
+        supersededBy: at === 0 ? null : ("mem_0" as RankedPassage["memory"]["id"]),
+      }));
+      if (current === undefined || outdated === undefined) throw new Error("two notes");
+      const order = (text: string, passages: readonly RankedPassage[]) =>
+        currentPassagesFirst({ text, language }, passages).map(({ memory }) => memory.id);
+      for (const passages of [
+        [current, outdated],
+        [outdated, current],
+      ]) {
+        expect(order(before, passages)).toEqual([outdated.memory.id, current.memory.id]);
+        for (const text of [now, other]) {
+          if (passages[0] === current) expect(order(text, passages)[0]).toBe(current.memory.id);
+        }
+        expect(order(now, passages)).toEqual([current.memory.id, outdated.memory.id]);
+      }
+    },
+  );
 
   test("is not a newer note that is ranked below", () => {
     expect(shown(QUESTION, "en", COURIERS.toReversed())).toHaveLength(2);

@@ -36,12 +36,33 @@ const PAST_FORMS: readonly {
  * @param language of the query, BCP 47; `und` if unknown
  */
 export function askedTense(query: string, language: string): AskedTense {
+  return tenseOf(query, language, () => true);
+}
+
+/**
+ * Whether a query asks for an earlier state, as "where was it before?" does. "What to buy before the trip?" does not:
+ * there, the word says what comes later.
+ * @param language of the query, BCP 47; `und` if unknown
+ */
+export function asksEarlierState(query: string, language: string): boolean {
+  const stands = (lexeme: Lexeme, next: Lexeme | undefined) => !means(lexeme, "before") || next === undefined;
+  return tenseOf(query, language, stands) === "past";
+}
+
+/** @param counts whether a word of the past is one, by the word behind it */
+function tenseOf(
+  query: string,
+  language: string,
+  counts: (lexeme: Lexeme, next: Lexeme | undefined) => boolean,
+): AskedTense {
   const text = fold(query.slice(0, 1_000));
   const { likely } = languagesOf(text, language);
-  const lexemes = likely.flatMap((each) => lexemesOf(text, lexiconOf(each)));
-  if (lexemes.some((lexeme) => means(lexeme, "now"))) return "present";
+  const ofEach = likely.map((each) => lexemesOf(text, lexiconOf(each)));
+  if (ofEach.flat().some((lexeme) => means(lexeme, "now"))) return "present";
   const isAge = AGE.test(text);
-  if (lexemes.some((lexeme) => means(lexeme, "past") && !(isAge && lexeme.text === "old"))) return "past";
+  const isPast = (lexeme: Lexeme, next: Lexeme | undefined) =>
+    means(lexeme, "past") && !(isAge && lexeme.text === "old") && counts(lexeme, next);
+  if (ofEach.some((lexemes) => lexemes.some((lexeme, at) => isPast(lexeme, lexemes[at + 1])))) return "past";
   return likely.some((each) => hasPastForm(text, each)) ? "past" : "present";
 }
 
