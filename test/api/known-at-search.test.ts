@@ -61,10 +61,18 @@ const search = async (query: string, more: object = {}): Promise<readonly Found[
 const contentsOf = (results: readonly Found[]) => results.map(({ content }) => content);
 
 describe("a search with knownAt", () => {
-  for (const mode of ["fast", "hybrid", "balanced"] as const) {
-    test(`finds each text of then, and no text that came later (${mode})`, async () => {
+  for (const [mode, includeGraph] of [
+    ["fast", false],
+    ["hybrid", false],
+    ["hybrid", true],
+    ["balanced", false],
+    ["balanced", true],
+    ["precise", true],
+  ] as const) {
+    const how = includeGraph ? `${mode}, with the graph` : mode;
+    test(`finds each text of then, and no text that came later (${how})`, async () => {
       for (const [at, [before, after, question]] of REWRITTEN.entries()) {
-        const found = await search(question, { mode, knownAt: then });
+        const found = await search(question, { mode, knownAt: then, includeGraph });
         const own = found.find(({ memory_id }) => memory_id === ids[at]);
         expect(own).toMatchObject({
           ...{ content: before, id: expect.stringMatching(/^chunk_/) },
@@ -76,7 +84,7 @@ describe("a search with knownAt", () => {
         const scores = found.map(({ score }) => score);
         expect(scores).toEqual(scores.toSorted((one, other) => other - one));
         // today's search is not changed
-        const today = contentsOf(await search(question, { mode }));
+        const today = contentsOf(await search(question, { mode, includeGraph }));
         expect([today.includes(after), today.includes(before)]).toEqual([true, false]);
       }
     });

@@ -166,6 +166,24 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
     kinds: ["missing_upload", "surplus_chunks"],
     lost: [4],
   },
+  "an earlier relation with a memory of another agent": {
+    damage: (dataDir) =>
+      withRows(dataDir, (database) => {
+        const pair = { own: keys.get(7) ?? 0n, other: keys.get(6) ?? 0n };
+        database
+          .prepare<never, typeof pair>(
+            `INSERT INTO earlier_relations
+               (project_key, memory_key, other_key, kind, state, made_by, created_at, removed_at)
+             SELECT own.project_key, own.memory_key, other.memory_key, 'refines', 'active', 'person', 1, 2
+             FROM memories AS own, memories AS other WHERE own.memory_key = $own AND other.memory_key = $other`,
+          )
+          .run(pair);
+        database
+          .prepare<never, typeof pair>("UPDATE memories SET agent_id = 'another' WHERE memory_key = $other")
+          .run(pair);
+      }),
+    kinds: ["stray_relation"],
+  },
   "a damaged file of the text index": {
     damage: (dataDir) => flipByte(indexFiles(dataDir, ".store")[0] ?? "", 5),
     kinds: ["damaged_file"],

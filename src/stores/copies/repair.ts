@@ -44,13 +44,18 @@ const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND c
 
 const FORGET_EARLIER = ({ isIn }: Dialect) => `DELETE FROM earlier_texts
   WHERE memory_key ${isIn("keys")} AND content IS NULL`;
-const REMOVE_STRAYS = ({ isIn }: Dialect) => `DELETE FROM relations
+const removeStrays =
+  (table: "relations" | "earlier_relations") =>
+  ({ isIn }: Dialect) =>
+    `DELETE FROM ${table}
   WHERE memory_key ${isIn("keys")} AND EXISTS (SELECT 1 FROM memories AS own, memories AS other
-    WHERE own.memory_key = relations.memory_key AND other.memory_key = relations.other_key
+    WHERE own.memory_key = ${table}.memory_key AND other.memory_key = ${table}.other_key
       AND (own.deleted_at IS NOT NULL OR other.deleted_at IS NOT NULL
         OR coalesce(own.user_key, 0) <> coalesce(other.user_key, 0)
         OR coalesce(own.agent_id, '') <> coalesce(other.agent_id, '')))
   RETURNING other_key AS key`;
+const REMOVE_STRAYS = removeStrays("relations");
+const REMOVE_EARLIER_STRAYS = removeStrays("earlier_relations");
 
 /** Keeps what cannot be computed again. */
 export interface LostThings {
@@ -123,6 +128,7 @@ export async function repair(stores: RepairedStores, found: readonly FoundDefect
 async function repairRelations({ write, clock }: RepairedStores, keys: readonly bigint[]): Promise<void> {
   await write(async (session) => {
     const strays = await session.all<{ readonly key: bigint }>(REMOVE_STRAYS, { keys });
+    await session.all(REMOVE_EARLIER_STRAYS, { keys });
     await new RelationRows(session, { clock, random: systemRandom }).settle([...keys, ...strays.map(({ key }) => key)]);
   });
 }

@@ -13,9 +13,10 @@ const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha
   WHERE memory_key BETWEEN $first AND $last ORDER BY memory_key`;
 const LAST_KEY = "SELECT max(memory_key) AS key FROM memories";
 
-const STRAY_RELATIONS = `SELECT DISTINCT own.memory_key, own.id FROM relations
-    JOIN memories AS own ON own.memory_key = relations.memory_key
-    JOIN memories AS other ON other.memory_key = relations.other_key
+const STRAY_RELATIONS = `SELECT DISTINCT own.memory_key, own.id FROM (
+    SELECT memory_key, other_key FROM relations UNION SELECT memory_key, other_key FROM earlier_relations) AS joined
+    JOIN memories AS own ON own.memory_key = joined.memory_key
+    JOIN memories AS other ON other.memory_key = joined.other_key
   WHERE own.deleted_at IS NOT NULL OR other.deleted_at IS NOT NULL
     OR coalesce(own.user_key, 0) <> coalesce(other.user_key, 0)
     OR coalesce(own.agent_id, '') <> coalesce(other.agent_id, '')`;
