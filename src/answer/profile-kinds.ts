@@ -2,8 +2,8 @@
 // another fact. It works on words and times, without a model. Word list: data/words/people.txt.
 
 import peopleList from "../../data/words/people.txt" with { type: "text" };
+import { DAY_MS } from "../kit/clock.ts";
 import { standingOf } from "../retrieval/standing.ts";
-import { DAY_MS } from "../retrieval/time/calendar.ts";
 import { resolveTime } from "../retrieval/time/resolve-time.ts";
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { isQuestion } from "../words/spoken-sentences.ts";

@@ -1,10 +1,10 @@
 // What happens in a project, step by step in time. Steps are hours and days of UTC.
 
+import { DAY_MS } from "../kit/clock.ts";
 import type { AnswerState } from "./answer-state.ts";
 import type { ModeName } from "./ranking.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Duration of the steps, and how long they are kept, in milliseconds. */
 export const ACTIVITY_STEPS = {

@@ -1,7 +1,7 @@
 // Relations between passages of two memories of the same user and agent: what one says of the other, who found it, and
 // which of the two is newer. Relations hide and delete nothing.
 
-import { isDateOnly } from "../kit/clock.ts";
+import { DAY_MS, isDateOnly } from "../kit/clock.ts";
 import type { MemoryId, MemoryKey } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
@@ -85,8 +85,6 @@ export const REVERSED = {
 
 /** What decides which of two memories is newer. */
 export type Dated = Pick<Memory, "key" | "occurredAt" | "occurredAtGiven" | "createdAt">;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Whether a memory is newer than another one: by the time when it happened, otherwise when it was stored, to the

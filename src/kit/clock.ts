@@ -1,5 +1,8 @@
 // The clock. Only this file reads the system time, so that tests can use a clock of their own.
 
+/** Length of a day in milliseconds. */
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
 /** A clock: returns the current time in Unix milliseconds, and waits. */
 export interface Clock {
   now(): number;

@@ -1,14 +1,13 @@
 // Time zones: which names are known, and what a clock on the wall shows there. Wall times are numbers like Unix
 // milliseconds, as if the place were in UTC, so that arithmetic with days and months needs no zone.
 
-import { isoTime } from "./clock.ts";
+import { DAY_MS, isoTime } from "./clock.ts";
 
 /** Coordinated Universal Time. */
 export const UTC = "UTC";
 
 const FIXED_OFFSET = /^([+-])(\d{2}):(\d{2})$/;
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** Maximum number of formatters that are kept. There are about 600 names of zones. */
 const FORMATTERS_MAX = 700;

@@ -2,6 +2,7 @@
 // members of a series a question names, and which ones a passage is about.
 
 import type { NamedTime } from "../domain/ranking.ts";
+import { DAY_MS } from "../kit/clock.ts";
 import { foldLetters, spacedWords } from "../words/word-patterns.ts";
 import {
   addressedIn,
@@ -16,7 +17,7 @@ import {
   namesInText,
   plainDigits,
 } from "./specifics.ts";
-import { type ClosedSpan, DAY_MS } from "./time/calendar.ts";
+import type { ClosedSpan } from "./time/calendar.ts";
 import { type LocatedDate, locatedDatesIn } from "./time/dates-in.ts";
 
 /** A passage as it is compared with a series. */

@@ -2,6 +2,7 @@
 // an extraction is still called by its earlier name, "finding".
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import { DAY_MS } from "../kit/clock.ts";
 import type { Job } from "../ports/job-store.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../ports/llm-extraction-store.ts";
@@ -11,8 +12,6 @@ import { extractionFromJson, extractionToJson } from "./rows/llm-extraction.ts";
 import { OPEN_PROJECT } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 import { countUsage } from "./usage-rows.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 // an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
 const PREVIOUS = ({ isIn }: Dialect) => `SELECT memory_key AS asked, finding, memory_findings.version,

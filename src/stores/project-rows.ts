@@ -6,6 +6,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { Plan, Project, ProjectChange, ProjectSettings } from "../domain/project.ts";
+import { DAY_MS } from "../kit/clock.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { StoreContext } from "./context.ts";
 import { projectsCursorBinding } from "./cursor-binding.ts";
@@ -19,8 +20,6 @@ import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "./
 import { newId } from "./rows/random.ts";
 import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is

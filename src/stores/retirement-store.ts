@@ -2,6 +2,7 @@
 // (memories/memory-expiry.ts).
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import { DAY_MS } from "../kit/clock.ts";
 import type { RetiredMemory, RetirementStore } from "../ports/retirement-store.ts";
 import type { StoreContext } from "./context.ts";
 import type { Dialect } from "./dialect.ts";
@@ -9,8 +10,6 @@ import { MemoryExpiry } from "./memories/memory-expiry.ts";
 import type { MemoryRow } from "./rows/memory.ts";
 import { keptFileOf } from "./rows/memory-file.ts";
 import { lockProjects, type Session } from "./session.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 // skips removed projects: their memories are erased with the project
 const RETIRED = ({ isNotIn }: Dialect) => `SELECT projects.id, memories.memory_key

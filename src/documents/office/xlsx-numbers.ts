@@ -3,7 +3,7 @@
 // found: the value of a code or a scaled number, and dates in ISO 8601.
 
 import { format, isValidFormat } from "numfmt";
-import { isoTime } from "../../kit/clock.ts";
+import { DAY_MS, isoTime } from "../../kit/clock.ts";
 import { onOneLine } from "../text-writer.ts";
 
 /** How cells with a number format are written. */
@@ -16,7 +16,6 @@ export interface NumberFormat {
   readonly isTime: boolean;
 }
 
-const DAY_MS = 86_400_000;
 /**
  * Day 0 of the two date systems of Excel, in Unix milliseconds. In the first system, day 60 is 29 February 1900, a day
  * that did not exist.

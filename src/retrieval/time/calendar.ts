@@ -1,5 +1,7 @@
 // Days, weeks, months and years in UTC, as spans of time. Pure arithmetic; other files read words.
 
+import { DAY_MS } from "../../kit/clock.ts";
+
 /** A span of time in Unix milliseconds, end exclusive. An end that is null is open. */
 export interface TimeSpan {
   readonly from: number | null;
@@ -26,9 +28,6 @@ export const CALENDAR_UNITS: readonly CalendarUnit[] = ["day", "week", ...(Objec
 export function monthsOf(unit: CalendarUnit): number | null {
   return unit === "day" || unit === "week" ? null : UNIT_MONTHS[unit];
 }
-
-/** Length of a day in milliseconds. */
-export const DAY_MS = 86_400_000;
 
 /** First instant of the day `days` days after the day of `time`. */
 export function dayStart(time: number, days = 0): number {

@@ -1,10 +1,10 @@
 // Reads counted times of a query, such as "three months ago", "vor anderthalb Jahren", "two Fridays ago" and "a year
 // ago today".
 
+import { DAY_MS } from "../../kit/clock.ts";
 import {
   type CalendarUnit,
   type ClosedSpan,
-  DAY_MS,
   dayOf,
   dayStart,
   monthsOf,

@@ -1,8 +1,9 @@
 // Finds the days and months that a memory's text names, such as "14 March 2023", "on 3 June" and "2023年5月", in all
 // languages that have words for time.
 
+import { DAY_MS } from "../../kit/clock.ts";
 import { fold } from "../../kit/fold.ts";
-import { type ClosedSpan, DAY_MS, dateOf, monthOf, yearAndMonthOf } from "./calendar.ts";
+import { type ClosedSpan, dateOf, monthOf, yearAndMonthOf } from "./calendar.ts";
 import { LATIN_LANGUAGES, lexiconOf, type TimeLanguage, withoutDiacritics } from "./lexicon.ts";
 import { isYear, numericDatesIn } from "./numeric-dates.ts";
 

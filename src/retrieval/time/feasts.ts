@@ -1,6 +1,7 @@
 // The days of feasts: fixed ones, those that follow Easter, those of the lunar calendar, and Thanksgiving.
 
-import { type ClosedSpan, DAY_MS, dateOf, monthOf, weekdayOf } from "./calendar.ts";
+import { DAY_MS } from "../../kit/clock.ts";
+import { type ClosedSpan, dateOf, monthOf, weekdayOf } from "./calendar.ts";
 
 /**
  * The days of a feast in a year; null if they are not known.

@@ -1,16 +1,8 @@
 // Reads periods that have a number or a name of their own: quarters, halves, weeks by number, decades and feasts.
 
+import { DAY_MS } from "../../kit/clock.ts";
 import { stopWordsOf } from "../../words/stop-words.ts";
-import {
-  type CalendarUnit,
-  type ClosedSpan,
-  DAY_MS,
-  monthOf,
-  partOfYear,
-  unitOf,
-  weekOf,
-  yearAndMonthOf,
-} from "./calendar.ts";
+import { type CalendarUnit, type ClosedSpan, monthOf, partOfYear, unitOf, weekOf, yearAndMonthOf } from "./calendar.ts";
 import { feastIn } from "./feasts.ts";
 import { isYear } from "./numeric-dates.ts";
 import {

@@ -2,8 +2,9 @@
 // time-phrases.ts reads single phrases; this file combines them ("since", "before", "between … and …") and finds
 // events ("before the move"). Everything is in UTC.
 
+import { DAY_MS } from "../../kit/clock.ts";
 import { fold } from "../../kit/fold.ts";
-import { DAY_MS, dayStart, type TimeSpan, unitsBefore } from "./calendar.ts";
+import { dayStart, type TimeSpan, unitsBefore } from "./calendar.ts";
 import { withoutCodes } from "./codes.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./lexicon.ts";
 import { numericDatesIn } from "./numeric-dates.ts";

@@ -1,10 +1,10 @@
 // Reads one time phrase of a query, such as "last week", "three months ago" or "14 March 2023", from its lexemes.
 // One grammar serves all languages: words have the same meanings, and modifiers may come before or after.
 
+import { DAY_MS } from "../../kit/clock.ts";
 import {
   type CalendarUnit,
   type ClosedSpan,
-  DAY_MS,
   dateOf,
   dayOf,
   dayStart,

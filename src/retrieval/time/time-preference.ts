@@ -2,7 +2,8 @@
 // passage is left out. Pure functions; rank steps call them.
 
 import type { Memory } from "../../domain/memory.ts";
-import { type ClosedSpan, DAY_MS, dayOf, dayStart, type TimeSpan } from "./calendar.ts";
+import { DAY_MS } from "../../kit/clock.ts";
+import { type ClosedSpan, dayOf, dayStart, type TimeSpan } from "./calendar.ts";
 import { datesIn } from "./dates-in.ts";
 import type { QueryTime } from "./resolve-time.ts";
 import { wordsIn } from "./words.ts";

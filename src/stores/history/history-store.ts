@@ -4,7 +4,7 @@
 import type { Actor, RelationEntry } from "../../domain/history.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../domain/page.ts";
-import { isoTime } from "../../kit/clock.ts";
+import { DAY_MS, isoTime } from "../../kit/clock.ts";
 import { fittingTogether } from "../../kit/fitting.ts";
 import type {
   EarlierText,
@@ -21,7 +21,6 @@ import { relationOf, type ShownRow } from "../relations/relation-view.ts";
 import { LIVE, PROJECT_KEY } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 
-const DAY_MS = 86_400_000;
 /** End of a text that was erased. */
 const NEVER = 0n;
 
