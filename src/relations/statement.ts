@@ -2,6 +2,7 @@
 // the words that say that something has changed.
 
 import { fold } from "../kit/fold.ts";
+import { numberedWords } from "../retrieval/number-words.ts";
 import { languagesOf, lexemesOf, lexiconOf } from "../retrieval/time/lexicon.ts";
 import { stemOf } from "../retrieval/time/words.ts";
 import { wordOfKind } from "../words/answer-kinds.ts";
@@ -49,9 +50,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const JOINER = /^[-–.,:/@_+#°]$/u;
 const MOMENTS: ReadonlySet<string> = new Set(["day-2", "day-1", "day+0", "day+1", "day+2"]);
 /** Stop words that tell two things apart. */
-const CONTRASTS: ReadonlySet<string> = new Set(
-  "big small large little front back left right upper lower other".split(" "),
-);
+const CONTRASTS: ReadonlySet<string> = new Set(numberedWords("contrasts"));
 /** Words for a number that names one of a series. */
 const SERIAL = /^(?:number|no|nr|nummer|numéro|numero|número|номер|番号|编号|번호)$/u;
 /** Indefinite articles. */

@@ -4,6 +4,7 @@
 import type { NamedTime } from "../domain/ranking.ts";
 import { DAY_MS } from "../kit/clock.ts";
 import { foldLetters, spacedWords } from "../words/word-patterns.ts";
+import { numberedWords, withDigits } from "./number-words.ts";
 import {
   addressedIn,
   areForms,
@@ -104,30 +105,17 @@ const NUMBER_WORD_END = new RegExp(`${NUMBER_WORD}$`, "u");
 /** Length of a lead in scripts without spaces: longer ones include what stands before it. */
 const UNSPACED_LEAD_UNITS = { han: 2, thai: 4 };
 /** Stop words that tell what a number belongs to. */
-const LABELS: ReadonlySet<string> = new Set("part size level line page case end teil parte partie".split(" "));
+const LABELS: ReadonlySet<string> = new Set(numberedWords("labels"));
 const NUMBER_LEAD = new RegExp(`(?:^|[^\\p{L}])${NUMBER_WORD}\\.?${MARKS}$`, "iu");
 const UNIT = /^[ \u00a0-]?([\p{L}][\p{L}\p{M}]*)/u;
 /** Words of Chinese, Japanese and Korean behind a number that tells things apart. */
 const JOINED_UNIT =
   /^ ?(号[室房楼館馆机車车]?|號|番[線地]?|便|階|层|樓|楼|室|房|章|課|课|版|型|線|线|路|班|組|组|页|頁|巻|卷|期|번|호실|호|층|동|편|장|과)/u;
 /** Words before an amount that is only a bound. */
-const BOUNDS: ReadonlySet<string> = new Set(
-  (
-    "over under above below than least most about around nearly almost until within per every exceeding up uber unter " +
-    "mindestens hochstens etwa rund circa bis als plus moins environ jusqu que mas menos hasta unos piu meno circa fino " +
-    "meer minder ongeveer tot mais menos cerca ate более менее больше меньше около до"
-  ).split(" "),
-);
+const BOUNDS: ReadonlySet<string> = new Set(numberedWords("bounds"));
 /** Units of amounts and durations, which tell nothing apart. */
 const AMOUNT = new RegExp(
-  `^(?:${(
-    "eur euro* usd dollar* pound* gbp chf franc* franken kron* kr zl* руб* lira yen percent prozent " +
-    "second* minute* hour* day* week* month* year* sekunde* minute* stunde* tag* woche* monat* jahr* " +
-    "seconde* heure* jour* semaine* mois an ans annee* segundo* minuto* hora* dia* semana* mes meses ano anos " +
-    "second* minut* ora ore giorn* settiman* mese mesi anno anni uur uren dag* week weken maand* jaar " +
-    "дн* недел* месяц* лет год* час* минут* gun* hafta* ay saat* dakika* yil* dni tydzien tygodni* miesi* lat godzin*"
-  )
-    .split(" ")
+  `^(?:${numberedWords("amounts")
     .map((word) => word.replace("*", "\\p{L}{0,3}"))
     .join("|")})$`,
   "u",
@@ -169,7 +157,7 @@ interface PlacedCode extends CodeInText {
 }
 
 function codeSeries(question: string, language: string): readonly Series[] {
-  const { text, codes } = codesIn(question, language);
+  const { text, codes } = codesIn(withDigits(question, language), language);
   const placed = codes
     .slice(0, CODES_MAX)
     .map(apart)
@@ -186,7 +174,7 @@ function codeSeries(question: string, language: string): readonly Series[] {
     const isLed = found.some(({ place }) => place.lead !== null);
     const group = found.map((code) => (isLed ? { ...code, place: withoutWord(code.place) } : code));
     const others = othersPattern(group);
-    return others === null ? [] : [seriesOfCodes(text, group, others)];
+    return others === null ? [] : [seriesOfCodes({ text, language }, group, others)];
   });
 }
 
@@ -280,9 +268,15 @@ function shapeSources(code: string, hasLead: boolean): readonly string[] {
   return [`(?<![\\p{L}\\p{N}]|\\p{Nd}[-/.])(?<code>${chain})(?![\\p{L}\\p{N}]|[-/]\\p{Nd})`];
 }
 
-function seriesOfCodes(question: string, codes: readonly PlacedCode[], others: RegExp): Series {
+function seriesOfCodes(
+  { text: question, language }: Pick<AskedSeries, "language"> & { readonly text: string },
+  codes: readonly PlacedCode[],
+  others: RegExp,
+): Series {
   const isAsked = (code: string) => codes.some((asked) => hasCode(asked.code, code));
-  const placesIn = once((passage) => membersIn(plainTextOf(passage), others));
+  const placesIn = once((passage) =>
+    membersIn(plainTextOf({ ...passage, text: withDigits(passage.text, language) }), others),
+  );
   return {
     asked: codes.map((asked) => ({
       text: wordsOf(question, asked),

@@ -1,11 +1,10 @@
 // Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a neighbour of
 // what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
 
-import numberWordList from "../../data/words/number-words.txt" with { type: "text" };
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
-import { parseWordList } from "../words/word-lists.ts";
 import { foldLetters, spacedWords, UNSPACED } from "../words/word-patterns.ts";
+import { NUMBER_WORD_LISTS, numberedWords } from "./number-words.ts";
 
 /** The specifics of a question, prepared for comparison with passages. */
 export interface Specifics {
@@ -72,16 +71,10 @@ const MEASURED = new RegExp(
   "iu",
 );
 /** Words before a number of things that are no stop words. */
-const COUNT_LEADS: ReadonlySet<string> = new Set(
-  (
-    "top first last next best list name give show tell me within nenne nenn zeige liste erste ersten letzte letzten " +
-    "beste besten donne cite premiers premières derniers dernières dame lista nombra primeros primeras últimos " +
-    "últimas mejores elenca dammi primi prime ultimi ultime migliori noem geef eerste laatste beste назови перечисли"
-  ).split(" "),
-);
+const COUNT_LEADS: ReadonlySet<string> = new Set(numberedWords("counting"));
 /** Patterns of words for small numbers in a folded text: "the third chapter", 第三章, 三号. */
 const NUMBER_WORDS: ReadonlyMap<number, RegExp> = new Map(
-  [...parseWordList(numberWordList)].map(([value, words]) => {
+  [...NUMBER_WORD_LISTS].map(([value, words]) => {
     const numeral = `${"十".repeat(Math.floor(Number(value) / 10))}${" 一二三四五六七八九"[Number(value) % 10]?.trim()}`;
     return [
       Number(value),

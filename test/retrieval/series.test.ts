@@ -17,6 +17,16 @@ const presence = (question: string, text: string, language: string) =>
 describe("a neighbour is named in the words of the passage", () => {
   test.each([
     ["password of cabin 4?", "Cabin 3: heron", "en", "Cabin 3"],
+    ["password of cabin four?", "Cabin 3: heron", "en", "Cabin 3"],
+    ["password of cabin 4?", "Cabin three: heron", "en", "Cabin 3"],
+    ["what is the code of room seven now?", "Room five has the code 8812.", "en", "Room 5"],
+    ["Wie ist das Passwort von Zimmer sieben?", "Zimmer 5: kiesel", "de", "Zimmer 5"],
+    ["Quel est le code du gîte douze ?", "gîte 11 : code 8841", "fr", "gîte 11"],
+    ["¿Cuál es la clave de la cabaña nueve?", "Cabaña 4: garza", "es", "Cabaña 4"],
+    ["Qual è la password della camera otto?", "Camera 3: airone", "it", "Camera 3"],
+    ["Qual é a senha do quarto sete?", "Quarto 4: garça", "pt", "Quarto 4"],
+    ["Wat is het wachtwoord van kamer zeven?", "Kamer 5: reiger", "nl", "Kamer 5"],
+    ["Какой пароль в комнате семь?", "Комната 5: клён", "ru", "Комната 5"],
     ["how much was invoice BL-2317?", "invoice BL-2318 came to 412", "en", "invoice BL-2318"],
     ["how much was invoice number 2317?", "Invoice no. 2318 came to 412", "en", "Invoice no. 2318"],
     ["when do I take the 20 mg tablets?", "5 mg tablets in the morning", "en", "5 mg"],
@@ -55,6 +65,12 @@ describe("a neighbour is named in the words of the passage", () => {
 describe("no neighbour", () => {
   test.each([
     ["password of cabin 4?", "Cabin 4: heron", "en"],
+    ["password of cabin four?", "Cabin 4: heron", "en"],
+    ["password of cabin 4?", "Cabin four: heron", "en"],
+    ["Who are the two of us?", "Cabin 4: heron", "en"],
+    ["Which cabins have three beds?", "Cabin 4 has 2 beds", "en"],
+    ["Combien a coûté le vélo neuf ?", "Le vélo 3 a coûté 40 euros", "fr"],
+    ["Di che colore sei?", "Colore 3: blu", "it"],
     ["password of cabin 4?", "The cabins were painted in 2019.", "en"],
     ["who drives truck 117, and what is his number?", "Lorne's cell is 204-555-0163", "en"],
     ["Top 3 things about the cabins", "Cabin 4: heron", "en"],

@@ -1,0 +1,52 @@
+// Words for small numbers, and words around numbers. Lists: data/words/number-words.txt, data/words/series.txt.
+
+import numberWordList from "../../data/words/number-words.txt" with { type: "text" };
+import seriesList from "../../data/words/series.txt" with { type: "text" };
+import { fold } from "../kit/fold.ts";
+import { stopWordsOf } from "../words/stop-words.ts";
+import { parseWordList } from "../words/word-lists.ts";
+import { foldLetters } from "../words/word-patterns.ts";
+import { languagesOf, lexemesOf, lexiconOf, type TimeLanguage } from "./time/lexicon.ts";
+
+/** Folded words for the numbers 1 to 12 in all languages, by value. */
+export const NUMBER_WORD_LISTS: ReadonlyMap<string, readonly string[]> = parseWordList(numberWordList);
+
+const AROUND = parseWordList(seriesList);
+
+/** The words of a section of data/words/series.txt. */
+export function numberedWords(section: "labels" | "bounds" | "amounts" | "counting" | "contrasts"): readonly string[] {
+  return AROUND.get(section) ?? [];
+}
+
+const AMBIGUOUS: ReadonlySet<string> = new Set(AROUND.get("ambiguous"));
+/** Words for one are articles and pronouns, too. */
+const VALUES = new Map(
+  [...NUMBER_WORD_LISTS]
+    .filter(([value]) => value !== "1")
+    .flatMap(([value, words]) => words.map((word) => [word, value])),
+);
+/** A word behind another one, and what follows: "cabin nine?", "room seven now". */
+const NUMBERED = /(?<=([\p{L}\p{M}]{3,})[ \u00a0])([\p{L}\p{M}]{2,})(?=(?:[ \u00a0]+([\p{L}\p{M}]+))?)/gu;
+const COUNTING: ReadonlySet<string> = new Set(numberedWords("counting"));
+
+/**
+ * The text with digits for words that number something, as in "cabin nine": a small number of the language, behind a
+ * word with a meaning, and before no word that it could count.
+ * @param language BCP 47; `und` if unsure
+ */
+export function withDigits(text: string, language: string): string {
+  let languages: readonly TimeLanguage[] | null = null;
+  return text.replace(NUMBERED, (word: string, lead: string, _: string, next: string | undefined) => {
+    const value = VALUES.get(foldLetters(word));
+    if (value === undefined || AMBIGUOUS.has(foldLetters(word))) return word;
+    const stopWords = stopWordsOf(language);
+    const says = (other: string) => !stopWords.has(other.toLowerCase()) && !COUNTING.has(other.toLowerCase());
+    if (!says(lead) || (next !== undefined && says(next))) return word;
+    languages ??= languagesOf(fold(text.slice(0, 1_000)), language).likely;
+    const isOf = (each: TimeLanguage) =>
+      lexemesOf(fold(word), lexiconOf(each)).some(
+        ({ meanings }) => meanings.has(`n${value}`) || meanings.has(`o${value}`),
+      );
+    return languages.some(isOf) ? value : word;
+  });
+}
