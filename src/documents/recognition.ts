@@ -83,6 +83,19 @@ export class PictureTexts {
     const problems = [...byProblem].flatMap(([problem, pages]) => spans(pages).map((span) => `${span}: ${problem}.`));
     return [...left, ...problems];
   }
+
+  /** Sentences about pictures in a document that were not read, or not well. */
+  pictureWarnings(): readonly string[] {
+    if (this.isOff) return [];
+    const count = this.#asked.length;
+    const left =
+      count === 0 ? [] : [`${count} ${count === 1 ? "picture was" : "pictures were"} not read: ${this.whyNot}.`];
+    // most pictures in documents are drawings and photos without text
+    const problems = [...this.known.values()].flatMap(({ id, problem, lines }) =>
+      problem === null || lines.length === 0 ? [] : [`Picture ${id}: ${problem}.`],
+    );
+    return [...left, ...problems];
+  }
 }
 
 /** Texts of pictures that are left out. */

@@ -231,4 +231,36 @@ describe("texts of pictures", () => {
     const text = await readPdf(buildPdf({ pages: [lines(["Hi"], 60, 100), []] }), { pictures: wanted() });
     expect(text instanceof ReadFailure ? text.message : text.pieces.join("")).toBe("Hi");
   });
+
+  test("a picture in a Word document is read where it stands", async () => {
+    const { zipSync, strToU8 } = await import("fflate/browser");
+    const relationships = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    const names = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="${relationships}" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"`;
+    const paragraph = (content: string) => `<w:p><w:r>${content}</w:r></w:p>`;
+    const said = (text: string) => paragraph(`<w:t>${text}</w:t>`);
+    const bytes = zipSync({
+      "[Content_Types].xml": strToU8("<Types/>"),
+      "word/document.xml": strToU8(
+        `<w:document ${names}><w:body>${said("Before.")}${paragraph('<w:drawing><a:blip r:embed="p1"/></w:drawing>')}${said("After.")}</w:body></w:document>`,
+      ),
+      "word/_rels/document.xml.rels": strToU8(
+        `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="p1" Type="${relationships}/image" Target="media/a.png"/></Relationships>`,
+      ),
+      "word/media/a.png": await bytesOf("note.png"),
+    });
+    const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+    const listed = await read(bytes, docx, wanted());
+    expect(listed instanceof UnreadPictures && listed.ids).toEqual(["word/media/a.png"]);
+    const pictures = await formatOfMediaType(docx).openPictures?.(bytes);
+    expect((await pictures?.read("word/media/a.png"))?.width).toBe(900);
+    const known = new Map([textOf("word/media/a.png", "The key is here.")]);
+    const text = await read(bytes, docx, new PictureTexts("done", known));
+    expect(text instanceof ReadFailure ? text.message : text.pieces.join("")).toBe(
+      "Before.\n\n[picture: The key is here.]\n\nAfter.",
+    );
+    const without = await read(bytes, docx, new PictureTexts("missing", new Map()));
+    expect(without instanceof ReadFailure ? [] : without.warnings).toEqual([
+      "1 picture was not read: text recognition is not installed (mneme models pull ocr).",
+    ]);
+  });
 });

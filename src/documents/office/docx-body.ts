@@ -22,7 +22,7 @@ export interface WordContext {
   readonly notes: ReadonlyMap<string, WordNote>;
   /** The marks of footnotes and endnotes, which it counts. */
   readonly marks: NoteMarks;
-  /** Returns the blocks of a diagram or chart, by the element that refers to it and the id of its relationship. */
+  /** The blocks of a diagram, chart or picture, by the element that refers to it and the id of its relationship. */
   related(element: string, id: string): readonly Block[];
 }
 
@@ -292,6 +292,9 @@ export class FlowReader implements XmlHandler {
       case "c:chart":
       case "cx:chart":
         flow.paragraph?.anchor(this.context.related(name, attributes["r:id"] ?? ""));
+        break;
+      case "a:blip":
+        flow.paragraph?.anchor(this.context.related(name, attributes["r:embed"] ?? ""));
         break;
       case "w:tbl":
         if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);

@@ -30,6 +30,7 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
     related: (element, id) => {
       const target = targets.get(id);
       if (target === undefined) return [];
+      if (element === "a:blip") return document.pictureBlocks(target);
       return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
     },
   };

@@ -12,9 +12,10 @@ export const DOCX: FileFormat = {
   mediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
   extensions: ["docx"],
   recognise: (sample) => recogniseOpenXml(sample, "word/", "docx"),
-  async read({ bytes }) {
-    return (await import("./docx.ts")).readDocx(bytes);
+  async read({ bytes, pictures }) {
+    return (await import("./docx.ts")).readDocx(bytes, undefined, pictures);
   },
+  openPictures: async (bytes) => (await import("./package.ts")).openOfficePictures(bytes),
 };
 
 /** Excel workbooks. */
@@ -38,9 +39,10 @@ export const PPTX: FileFormat = {
   mediaType: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
   extensions: ["pptx"],
   recognise: (sample) => recogniseOpenXml(sample, "ppt/", "pptx"),
-  async read({ bytes }) {
-    return (await import("./pptx.ts")).readPptx(bytes);
+  async read({ bytes, pictures }) {
+    return (await import("./pptx.ts")).readPptx(bytes, undefined, pictures);
   },
+  openPictures: async (bytes) => (await import("./package.ts")).openOfficePictures(bytes),
 };
 
 /**

@@ -2,9 +2,12 @@
 // zip/archive.ts reads the archive; the readers interpret the parts.
 
 import { shortTitle } from "../../domain/title.ts";
-import type { ReadFailure } from "../../ports/document-reader.ts";
+import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
+import { decodePicture } from "../pictures/decode.ts";
+import { type FilePictures, NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { type Block, onOneLine } from "../text-writer.ts";
 import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
 
@@ -25,6 +28,7 @@ export class OfficePackage {
   constructor(
     bytes: Uint8Array,
     readonly budget: Budget,
+    private readonly pictures: PictureTexts = NO_PICTURES,
   ) {
     this.#archive = new Archive(bytes, budget);
   }
@@ -55,6 +59,19 @@ export class OfficePackage {
     const pieces = this.#archive.read(part);
     const hasElements = readXml({ name: part, pieces, family }, handler, this.budget);
     if (!hasElements) refuse(`The file is damaged: its part ${part} is no XML.`);
+  }
+
+  /** The text of a picture as a block; none if the part is no picture that is read, or shows no text. */
+  pictureBlocks(part: string): Block[] {
+    if (!PICTURE.test(part) || !this.has(part)) return [];
+    const lines = this.pictures.text(part)?.lines ?? [];
+    if (lines.length === 0) return [];
+    return [{ text: `[picture: ${lines.map(({ text }) => onOneLine(text)).join("\n")}]`, series: null }];
+  }
+
+  /** The bytes of a part. @throws ReadFailure if the part is damaged or exceeds the budget */
+  bytes(part: string): Uint8Array {
+    return Buffer.concat([...this.#archive.read(part)]);
   }
 
   /**
@@ -99,9 +116,34 @@ export class OfficePackage {
  * cells, up to the limits. It never rejects because of the content.
  */
 export function officeReader(textOf: (document: OfficePackage) => ReadDocument | ReadFailure) {
-  return async (bytes: Uint8Array, limits = READING_LIMITS): Promise<ReadDocument | ReadFailure> =>
-    outcomeOf(() => textOf(new OfficePackage(bytes, new Budget(limits))));
+  return async (
+    bytes: Uint8Array,
+    limits = READING_LIMITS,
+    pictures: PictureTexts = NO_PICTURES,
+  ): Promise<ReadDocument | ReadFailure> => {
+    const text = outcomeOf(() => textOf(new OfficePackage(bytes, new Budget(limits), pictures)));
+    const { missing } = pictures;
+    if (missing.length > 0) return new UnreadPictures(missing);
+    if (text instanceof ReadFailure) return text;
+    const warnings = [...(text.warnings ?? []), ...pictures.pictureWarnings()];
+    return warnings.length === 0 ? text : { ...text, warnings };
+  };
 }
+
+/** Opens the pictures of an Office document, by the names of their parts. @throws ReadFailure */
+export async function openOfficePictures(bytes: Uint8Array): Promise<FilePictures> {
+  const document = new OfficePackage(bytes, new Budget(READING_LIMITS));
+  return {
+    async read(part) {
+      const picture = document.bytes(part);
+      const isTiff = /\.tiff?$/i.test(part);
+      return isTiff ? (await import("../pictures/tiff.ts")).openTiff(picture).read(0) : decodePicture(picture);
+    },
+  };
+}
+
+/** Names of parts that are pictures. Drawings (EMF, WMF, SVG) are not read. */
+const PICTURE = /\.(?:png|jpe?g|tiff?|webp)$/i;
 
 /** Number of UTF-16 code units that are kept of a title. */
 const TITLE_UNITS_MAX = 1_000;

@@ -26,8 +26,8 @@ export class SlideReader implements XmlHandler {
   #table: SlideTable | null = null;
 
   /**
-   * @param related returns the blocks of a diagram or chart, by the element that refers to it and the id of its
-   * relationship
+   * @param related returns the blocks of a diagram, chart or picture, by the element that refers to it and the id of
+   * its relationship
    * @param kind for `notes`, only the notes placeholder is read
    */
   constructor(
@@ -65,6 +65,9 @@ export class SlideReader implements XmlHandler {
       case "c:chart":
       case "cx:chart":
         this.#add(this.related(name, attributes["r:id"] ?? ""));
+        break;
+      case "a:blip":
+        this.#add(this.related(name, attributes["r:embed"] ?? ""));
         break;
       case "p:extLst":
         return "skip";

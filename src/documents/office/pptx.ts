@@ -48,6 +48,7 @@ function writeSlide(document: OfficePackage, { number, part, authors }: Slide, w
   const slide = new SlideReader((element, id) => {
     const target = targets.get(id);
     if (target === undefined) return [];
+    if (element === "a:blip") return document.pictureBlocks(target);
     return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
   }, "slide");
   document.read(part, "p", slide);
