@@ -29,6 +29,7 @@ mod files;
 mod filters;
 mod hit;
 mod json;
+mod layout;
 mod listener;
 mod lock;
 mod memory;

@@ -18,6 +18,7 @@ use crate::filters::filter::Filter;
 use crate::filters::json::Json;
 use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check_key};
 use crate::hit::{Hit, HybridHit};
+use crate::layout;
 use crate::panics;
 use crate::project_files::{self, ProjectFiles, TEXT_FOLDER};
 use crate::text::index::{StoredPassage, TextIndex};
@@ -26,6 +27,9 @@ use crate::threads::map_shared;
 use crate::vectors::index::VectorStats;
 use crate::vectors::set_file::VectorModel;
 use crate::vectors::sets::{CheckedVectors, MissingVectors, ModelVectors, SetModels, SetOptions, VectorSets};
+
+/// Number of chunks of a memory whose vectors decide its place on a map.
+const LAYOUT_CHUNKS_MAX: usize = 8;
 
 /// Maximum number of hits that a search can return. It is ten times as many as any retrieval mode needs.
 pub const HITS_MAX: usize = 2_000;
@@ -427,6 +431,34 @@ impl Project {
         let mut still_admitted = vec![ordinal];
         self.memory_table.retain_admitted(within, &mut still_admitted, |ordinal| *ordinal);
         Ok(if still_admitted.is_empty() { Neighbourhood::default() } else { found })
+    }
+
+    /// Returns places of memories on a plane, where similar ones lie close together. Those of `known` stay. A memory
+    /// without vectors has no place. Takes seconds for 20,000 memories.
+    pub fn layout(&self, memory_keys: &[u64], known: &[Option<(f32, f32)>]) -> Result<Vec<Option<(f32, f32)>>> {
+        let vectors = self.vectors.live();
+        let ordinals = self.memory_table.known_ordinals(memory_keys);
+        let (mut rows, mut dimensions, mut places) = (Vec::new(), 0, Vec::new());
+        let mut is_placed = vec![false; memory_keys.len()];
+        for (at, (key, ordinal)) in memory_keys.iter().zip(ordinals).enumerate() {
+            let chunks: Vec<(u64, Option<u32>)> =
+                vectors.memory_chunks(*key).into_iter().take(LAYOUT_CHUNKS_MAX).map(|chunk| (chunk, ordinal)).collect();
+            let stored = vectors.stored_vectors(&chunks)?;
+            let Some(width) = stored.len().checked_div(chunks.len()).filter(|width| *width > 0) else { continue };
+            let mut sum = vec![0.0f32; width];
+            let whole = stored.chunks_exact(width).filter(|vector| vector.iter().all(|value| value.is_finite()));
+            whole.for_each(|vector| sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value));
+            let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+            if length == 0.0 {
+                continue;
+            }
+            rows.extend(sum.iter().map(|value| value / length));
+            dimensions = width;
+            places.push(known[at]);
+            is_placed[at] = true;
+        }
+        let mut placed = layout::layout(&rows, dimensions, &places).into_iter();
+        Ok(is_placed.into_iter().map(|is_placed| if is_placed { placed.next() } else { None }).collect())
     }
 
     /// Lists the entities of an admissible set.

@@ -9,6 +9,7 @@ import type { EmbeddingService } from "../services/embeddings.ts";
 import type { EntityService } from "../services/entities.ts";
 import type { GraphService } from "../services/graph.ts";
 import type { KeyService } from "../services/keys.ts";
+import type { MapService } from "../services/memory-map.ts";
 import type { ProfileService } from "../services/profile.ts";
 import type { ProjectModelService } from "../services/project-models.ts";
 import type { ProjectService } from "../services/projects.ts";
@@ -24,6 +25,7 @@ import { historyOperations } from "./history.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
 import { graphOperation } from "./memory-graph.ts";
+import { mapOperation } from "./memory-map.ts";
 import { type UploadDependencies, uploadOperation } from "./memory-upload.ts";
 import { type UrlDependencies, urlOperations } from "./memory-url.ts";
 import { openAiOperations } from "./openai/operations.ts";
@@ -38,6 +40,7 @@ import { webhookOperations } from "./webhooks.ts";
 /** The services that the operations call. */
 export interface OperationDependencies extends UploadDependencies, UrlDependencies {
   readonly deletions: DeletionService;
+  readonly maps: MapService;
   readonly graph: GraphService;
   readonly entities: EntityService;
   readonly search: SearchService;
@@ -60,6 +63,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     ...deletionOperations(uses.deletions),
     ...relationOperations(uses.relations),
     ...historyOperations(uses.history),
+    mapOperation(uses.maps),
     graphOperation(uses),
     ...entityOperations(uses.entities),
     uploadOperation(uses),

@@ -28,7 +28,7 @@ import { createSearchQueue } from "./search-queue.ts";
 import { repair, type Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { startUpkeep } from "./upkeep.ts";
-import { createOperations, createProfiles, createProjects, startDeletions } from "./use-cases.ts";
+import { createMaps, createOperations, createProfiles, createProjects, startDeletions } from "./use-cases.ts";
 
 /** A running server, without its socket. */
 export interface Service {
@@ -116,6 +116,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   await startUpkeep(surroundings, { storage, tasks, deletions, projects }, closers);
   const queue = createSearchQueue(config, { laneStatus: models.laneStatus, clock, metrics }, closers);
   const profiles = createProfiles(surroundings, { storage, index, models });
+  const maps = createMaps(surroundings, { storage, index }, closers);
   const operations = createOperations(surroundings, {
     storage,
     coordination,
@@ -125,7 +126,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     guard,
     projects,
     profiles,
-    ...{ deletions, worker: work.worker, queue },
+    ...{ deletions, maps, worker: work.worker, queue },
     wakeChanges: () => work.changer.wake(),
     wakeDispatcher,
     countDamagedTexts: (texts) => damagedReads("text").add(texts),

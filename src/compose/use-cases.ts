@@ -26,6 +26,7 @@ import { Intake } from "../services/intake.ts";
 import { KeyService } from "../services/keys.ts";
 import { MemoryService } from "../services/memories.ts";
 import { MemoryCounts } from "../services/memory-counts.ts";
+import { MapService } from "../services/memory-map.ts";
 import { ProfileService } from "../services/profile.ts";
 import { ProjectModelService } from "../services/project-models.ts";
 import { ProjectService } from "../services/projects.ts";
@@ -53,6 +54,18 @@ export function startDeletions(
   closers.add(() => deletions.stop());
   deletions.start();
   return deletions;
+}
+
+/** Creates the service of maps. `closers` stop it. */
+export function createMaps(
+  { log, clock }: Surroundings,
+  { storage, index }: { readonly storage: Storage; readonly index: ChunkIndex },
+  closers: Closers,
+): MapService {
+  const { memories, maps } = storage.stores;
+  const service = new MapService({ memories, maps, index, clock, log });
+  closers.add(() => service.stop());
+  return service;
 }
 
 /** Creates the service of projects. */
@@ -100,6 +113,7 @@ export function createOperations(
     readonly projects: ProjectService;
     readonly profiles: ProfileService;
     readonly deletions: DeletionService;
+    readonly maps: MapService;
     readonly worker: IngestWorker;
     readonly wakeChanges: () => void;
     readonly wakeDispatcher: () => void;
@@ -137,6 +151,7 @@ export function createOperations(
     counts: new MemoryCounts({ memories, history, clock }),
     intake: new Intake({ memories, files, log }),
     deletions: uses.deletions,
+    maps: uses.maps,
     urlFiles: createUrlFiles({
       fetcher: config.fetchUrls ? createOutboundFetcher({ allow: config.webhookAllow }) : null,
       files,

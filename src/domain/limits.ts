@@ -61,6 +61,9 @@ export const LIMITS = {
    */
   neighboursDefault: 20,
   neighbours: 100,
+  /** Maximum number of memories on a map. */
+  mapPoints: 20_000,
+  mapPointsDefault: 5_000,
   /** Maximum number of entities of a project that have a name or a merge of a person. */
   entityNotes: 10_000,
   queryCharacters: 8_192,

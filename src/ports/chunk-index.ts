@@ -28,6 +28,7 @@ import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { SearchLeg } from "../domain/signals.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { AnyText } from "../kit/pieced-text.ts";
+import type { PlacedMemory } from "./map-store.ts";
 
 /** An embedding model, as an index knows it. */
 export interface IndexModel {
@@ -447,6 +448,12 @@ export interface ModelIndex extends Pick<SearchIndex, "models" | "passages"> {
    * @throws OtherModel if a memory has no vectors of the live model; nothing has changed then
    */
   rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]>;
+  /**
+   * Places of memories on a plane in −1..1, where memories with similar vectors lie close together, by the live model.
+   * Those of `known` stay. Returns places of `others`, except for memories without vectors. Takes up to some seconds,
+   * on a thread of low priority.
+   */
+  layout(known: readonly PlacedMemory[], others: readonly MemoryKey[]): Promise<readonly PlacedMemory[]>;
   /**
    * The vectors that are stored for these chunks; row-major `[chunks, dimensions]`, NaN for a chunk that no longer
    * exists. Publishing them elsewhere gives the same scores.

@@ -38,6 +38,7 @@ import type { HistoryStore } from "./history-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
+import type { MapStore } from "./map-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { ProjectModelStore } from "./project-model-store.ts";
 import type { RelationStore } from "./relation-store.ts";
@@ -58,6 +59,7 @@ export interface Stores {
   readonly history: HistoryStore;
   readonly activity: ActivityStore;
   readonly entities: EntityStore;
+  readonly maps: MapStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
@@ -94,6 +96,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
   activity: ["note", "list"], // what is noted is stored by `flush`
   entities: ["notes"],
+  maps: ["state", "places", "all", "unplaced"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
   accounts: [

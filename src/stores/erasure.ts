@@ -47,6 +47,7 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
       ...{ table, with: "memories", ofMemories: `(memory_key ${keys} OR other_key ${keys})`, ofProject },
     })),
     ofMemory("relation_jobs"),
+    ofMemory("map_places"),
     { table: "message_sources", with: "memories", ofMemories },
     // the body of an event has attributes of its memory, so it is erased with the memory
     {
@@ -86,12 +87,18 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
       ofMemories: `${about} AND ${within("record_key", "idempotency_records", ofProject)}`,
     },
     { table: "users", ofUser, ofProject },
-    ...["webhooks", "monthly_usage", "daily_ingestion_tokens", "activity", "entity_notes", "project_models"].map(
-      (table) => ({
-        table,
-        ofProject,
-      }),
-    ),
+    ...[
+      "webhooks",
+      "monthly_usage",
+      "daily_ingestion_tokens",
+      "activity",
+      "entity_notes",
+      "project_maps",
+      "project_models",
+    ].map((table) => ({
+      table,
+      ofProject,
+    })),
     { table: "project_service", with: "projects", ofProject },
     { table: "project_changes", with: "projects", ofProject },
     { table: "projects", ofProject },

@@ -13,6 +13,7 @@ import { StoredAnswers } from "./idempotency-store.ts";
 import { StoredJobs } from "./job-store.ts";
 import type { KeyAccess } from "./key-access.ts";
 import { StoredExtractions } from "./llm-extraction-store.ts";
+import { StoredMaps } from "./map-store.ts";
 import { StoredMemories } from "./memories/memory-store.ts";
 import { StoredProjectModels } from "./project-model-store.ts";
 import { StoredRelations } from "./relations/relation-store.ts";
@@ -37,6 +38,7 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     history: new StoredHistory(session, context),
     activity: new StoredActivity(session, context),
     entities: new StoredEntities(session, context),
+    maps: new StoredMaps(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),

@@ -251,6 +251,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "POST /memories/retry": (_, naming) => ({ target: "/memories/retry", body: naming }),
   "GET /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}` }),
   "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
+  "GET /memories/map": (_, naming) => ({ target: `/memories/map?${query(naming)}` }),
   "GET /graph/entities": (_, naming) => ({ target: `/graph/entities?${query({ limit: "100", ...naming })}` }),
   "GET /graph/entities/{}": ({ entityId }) => ({ target: `/graph/entities/${entityId}?limit=100` }),
   "GET /graph/path": ({ entityId }, naming) => ({
@@ -798,7 +799,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(17);
+    expect(takers.length).toBe(18);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);

@@ -170,6 +170,10 @@ export const OPERATIONS: readonly Promised[] = [
   promised("GET /memories/{}/history", readMemories, [200], false, { name: "getMemoryHistory", query: PAGE }),
   promised("DELETE /memories/{}/history", writeMemories, [204], false, { name: "eraseMemoryHistory" }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
+  promised("GET /memories/map", readMemories, [200], false, {
+    name: "getMemoryMap",
+    query: [...SCOPE, "filters", "limit"],
+  }),
   promised("GET /graph/entities", readMemories, [200], false, {
     name: "listEntities",
     query: ["q", "kind", "userId", ...PAGE],
@@ -388,6 +392,8 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Entity: ["id", "name", "kind", "memories"],
   EntitySurroundings: ["id", "name", "kind", "memories", "neighbours", "passages"],
   EntityPath: ["entities", "links"],
+  MemoryMap: ["state", "computed_at", "total", "points"],
+  MapPoint: ["memory_id", "x", "y", "type", "userId", "created_at", "is_superseded"],
   Activity: ["step", "data"],
   ActivityPoint: [
     ...["at", "stored", "deleted", "failed", "queue", "answered", "partial", "not_found"],

@@ -43,6 +43,7 @@ import {
   type StoredText,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
+import type { PlacedMemory } from "../../src/ports/map-store.ts";
 import { type Delay, Delays } from "./delays.ts";
 
 interface StoredEntity {
@@ -723,6 +724,13 @@ export class InMemoryProjectIndex implements ProjectIndex {
         );
       }
       return { ...known, entities: [], links: [] };
+    });
+  }
+
+  layout(_: readonly PlacedMemory[], others: readonly MemoryKey[]): Promise<readonly PlacedMemory[]> {
+    return this.calls.read("index.layout", () => {
+      const of = (key: MemoryKey, seed: bigint) => (Number(Bun.hash.wyhash(`${key}`, seed) % 2_000n) - 1_000) / 1_000;
+      return others.map((key) => ({ key, x: of(key, 1n), y: of(key, 2n) }));
     });
   }
 

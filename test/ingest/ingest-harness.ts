@@ -196,6 +196,7 @@ class WatchedIndex implements ChunkIndex {
       compareVectors: (chunks) => project.compareVectors(chunks),
       storedVectors: (model, chunks) => project.storedVectors(model, chunks),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
+      layout: (...asked) => project.layout(...asked),
       entities: (...asked) => project.entities(...asked),
       entity: (...asked) => project.entity(...asked),
       entityPath: (...asked) => project.entityPath(...asked),

@@ -148,6 +148,7 @@ def check(make):  # noqa: PLR0915
     assert mneme.memories.get(said.id, known_at=removed.at).relations == []
     mneme.memories.erase_history(said.id)
     mneme.memories.delete(said.id)
+    assert mneme.memories.map(filters={"tags": "house"}).state in ("ready", "building")
     [pot] = mneme.graph.entities(limit=1).take(1)
     assert mneme.graph.entity(pot.id, limit=5).passages
     assert mneme.graph.update(pot.id, name="The pot").name == "The pot"

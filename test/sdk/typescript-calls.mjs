@@ -78,6 +78,7 @@ assert.equal((await mneme.memories.get(said.id, { knownAt: removed.at })).relati
 await mneme.memories.eraseHistory(said.id);
 await mneme.memories.delete(said.id);
 
+assert.ok(["ready", "building"].includes((await mneme.memories.map({ filters: { tags: "house" } })).state));
 const [pot] = await mneme.graph.entities({ limit: 1 }).take(1);
 assert.ok((await mneme.graph.entity(pot.id, { limit: 5 })).passages.length > 0);
 assert.equal((await mneme.graph.update(pot.id, { name: "The pot" })).name, "The pot");

@@ -43,6 +43,8 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   idempotency_records: "answers to requests, for a day",
   idempotency_subjects: "answers to requests, for a day",
   daily_ingestion_tokens: "counts of a day",
+  project_maps: "derived from vectors",
+  map_places: "derived from vectors",
   activity: "counts of hours and days",
   project_models: "the index of the target decides",
   publication_parts: "derived from texts",

@@ -17,6 +17,7 @@
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `explore` | the entities of a project: list, surroundings, paths |
+//! | `layout` | places of memories on a map |
 //! | `encoder` | the model encoder |
 //! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
@@ -31,6 +32,7 @@ pub mod explore;
 pub mod graph;
 pub mod index;
 pub mod json;
+pub mod layout;
 pub mod listener;
 pub mod lock;
 pub mod memory;

@@ -16,6 +16,10 @@ export type MemoryListParams = Omit<NonNullable<core.ListMemoriesData["query"]>,
 export type MemoryCountParams = Omit<NonNullable<core.CountMemoriesData["query"]>, "filters"> & {
   readonly filters?: core.SearchMemoriesData["body"]["filters"];
 };
+/** Which memories a map has. */
+export type MemoryMapParams = Omit<NonNullable<core.GetMemoryMapData["query"]>, "filters"> & {
+  readonly filters?: core.SearchMemoriesData["body"]["filters"];
+};
 /** Which memories to delete: those that meet all conditions. At least one is needed. */
 export type DeletionConditions = Omit<core.DeleteMemoriesData["body"], "dryRun" | "matched">;
 /** How to search. */

@@ -30,6 +30,7 @@ import type {
   Reconciliation,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
+import type { PlacedMemory } from "../../ports/map-store.ts";
 import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../ports/shared-index.ts";
 import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
 import type { NativeIndex } from "../native/addon-types.ts";
@@ -333,6 +334,17 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   async compareVectors({ chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
     return this.#native.compareVectors(chunkKeys, memoryKeys);
+  }
+
+  async layout(known: readonly PlacedMemory[], others: readonly MemoryKey[]): Promise<readonly PlacedMemory[]> {
+    const keys = BigUint64Array.from([...known.map(({ key }) => key), ...others]);
+    const places = new Float32Array(2 * keys.length).fill(Number.NaN);
+    for (const [at, { x, y }] of known.entries()) places.set([x, y], 2 * at);
+    const found = (await this.#native.layout(keys, places)).subarray(2 * known.length);
+    return others.flatMap((key, at) => {
+      const [x = Number.NaN, y = Number.NaN] = found.subarray(2 * at, 2 * at + 2);
+      return Number.isNaN(x) ? [] : [{ key, x, y }];
+    });
   }
 
   storedVectors(fingerprint: string, { chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {

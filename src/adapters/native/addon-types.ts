@@ -388,6 +388,11 @@ export interface NativeIndex {
   stats(): ProjectIndexStats;
   /** Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`. */
   close(): Promise<void>;
+  /**
+   * See `Project::layout`. `known` has x and y of each memory, NaN for those without a place; so does the result.
+   * Runs on a thread of low priority.
+   */
+  layout(memoryKeys: BigUint64Array, known: Float32Array): Promise<Float32Array>;
   /** Returns the embedding models of the project. */
   models(): IndexModels;
   /** See `Project::begin_model`. */

@@ -576,6 +576,26 @@ CREATE INDEX memories_by_container ON memories (container, memory_key)
   WHERE container IS NOT NULL AND deleted_at IS NULL;
 `;
 
+// Places of memories on the map of their project.
+const MAPS = `
+CREATE TABLE project_maps (
+  project_key bigint PRIMARY KEY REFERENCES projects,
+  -- number of times that places were stored
+  version bigint NOT NULL,
+  -- number of memories when all places were computed together
+  laid_out bigint NOT NULL,
+  computed_at bigint NOT NULL
+);
+CREATE TABLE map_places (
+  memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  project_key bigint NOT NULL REFERENCES projects,
+  -- millionths of 1
+  x bigint NOT NULL,
+  y bigint NOT NULL
+);
+CREATE INDEX map_places_of ON map_places (project_key, memory_key);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -593,4 +613,5 @@ export const MIGRATIONS: readonly string[] = [
   ACTIVITY,
   ENTITY_NOTES,
   CONTAINERS,
+  MAPS,
 ];

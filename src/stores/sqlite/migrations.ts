@@ -615,6 +615,26 @@ CREATE INDEX memories_by_container ON memories (source ->> '$.container', memory
   WHERE source ->> '$.container' IS NOT NULL AND deleted_at IS NULL;
 `;
 
+// Places of memories on the map of their project.
+const MAPS = `
+CREATE TABLE project_maps (
+  project_key INTEGER PRIMARY KEY REFERENCES projects,
+  -- number of times that places were stored
+  version INTEGER NOT NULL,
+  -- number of memories when all places were computed together
+  laid_out INTEGER NOT NULL,
+  computed_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE map_places (
+  memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- millionths of 1
+  x INTEGER NOT NULL,
+  y INTEGER NOT NULL
+) STRICT;
+CREATE INDEX map_places_of ON map_places (project_key, memory_key);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -641,6 +661,7 @@ export const MIGRATIONS: readonly string[] = [
   ACTIVITY,
   ENTITY_NOTES,
   CONTAINERS,
+  MAPS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

@@ -624,6 +624,19 @@ export type KeyWithSecret = {
     key?: string;
 };
 
+export type MapPoint = {
+    memory_id: string;
+    x: number;
+    y: number;
+    type: string | null;
+    userId: string | null;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+    is_superseded: boolean;
+};
+
 export type MatchedMemories = {
     /**
      * memories that match now, in any status
@@ -798,6 +811,25 @@ export type MemoryList = {
      * pass it to the next request; null on the last page
      */
     cursor: string | null;
+};
+
+export type MemoryMap = {
+    /**
+     * `building`: no places were computed yet; ask again. Memories that are new get their place a little later
+     */
+    state: 'ready' | 'building';
+    /**
+     * ISO 8601, UTC
+     */
+    computed_at: string | null;
+    /**
+     * number of completed memories that match
+     */
+    total: number;
+    /**
+     * newest first; a place that is known stays
+     */
+    points: Array<MapPoint>;
 };
 
 export type MemoryWithoutContent = {
@@ -2829,6 +2861,75 @@ export type GetMemoryHistoryResponses = {
 };
 
 export type GetMemoryHistoryResponse = GetMemoryHistoryResponses[keyof GetMemoryHistoryResponses];
+
+export type GetMemoryMapData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        userId?: string;
+        /**
+         * agent, such as an assistant: a scope beside `userId`
+         */
+        agentId?: string;
+        /**
+         * session, such as a conversation: a scope beside `userId`
+         */
+        sessionId?: string;
+        /**
+         * the filters as JSON
+         */
+        filters?: string;
+        limit?: number;
+    };
+    url: '/memories/map';
+};
+
+export type GetMemoryMapErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_filter`: `filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Also answered when they take more than 5 s.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetMemoryMapError = GetMemoryMapErrors[keyof GetMemoryMapErrors];
+
+export type GetMemoryMapResponses = {
+    /**
+     * Success.
+     */
+    200: MemoryMap;
+};
+
+export type GetMemoryMapResponse = GetMemoryMapResponses[keyof GetMemoryMapResponses];
 
 export type GetMemoryGraphData = {
     body?: never;

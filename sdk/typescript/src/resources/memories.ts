@@ -15,12 +15,14 @@ import {
   getMemory,
   getMemoryGraph,
   getMemoryHistory,
+  getMemoryMap,
   type HistoryList,
   type Job,
   listMemories,
   type MatchedMemories,
   type Memory,
   type MemoryGraph,
+  type MemoryMap,
   type QueryResult,
   queryMemories,
   type Relation,
@@ -43,6 +45,7 @@ import type {
   MemoryChange,
   MemoryCountParams,
   MemoryListParams,
+  MemoryMapParams,
   NewMemory,
   QueryParams,
   SearchParams,
@@ -210,6 +213,12 @@ export class Memories {
   graph(id: string, limit?: number, options?: CallOptions): Promise<MemoryGraph> {
     const query = limit === undefined ? {} : { limit };
     return this.#transport.call((core) => getMemoryGraph({ ...core, path: { id }, query }), "always", options);
+  }
+
+  /** Places of memories on a plane, where memories with similar meaning lie close together. */
+  map({ filters, ...params }: MemoryMapParams = {}, options?: CallOptions): Promise<MemoryMap> {
+    const query = { ...params, ...(filters !== undefined && { filters: JSON.stringify(filters) }) };
+    return this.#transport.call((core) => getMemoryMap({ ...core, query }), "always", options);
   }
 
   /** Says what a memory is to another one. Returns the relations of the memory, newest first. */

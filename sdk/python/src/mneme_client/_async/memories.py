@@ -34,6 +34,7 @@ from ..core.api.memories import (
     get_memory,
     get_memory_graph,
     get_memory_history,
+    get_memory_map,
     list_memories,
     query_memories,
     refetch_memory,
@@ -57,6 +58,7 @@ from ..core.models.memory import Memory
 from ..core.models.memory_count import MemoryCount
 from ..core.models.memory_graph import MemoryGraph
 from ..core.models.memory_list import MemoryList
+from ..core.models.memory_map import MemoryMap
 from ..core.models.query_result import QueryResult
 from ..core.models.relation import Relation
 from ..core.models.relation_list import RelationList
@@ -452,6 +454,26 @@ class AsyncMemories:
         """The entities of a memory, and the memories that share them, at most `limit`."""
         request = get_memory_graph.request(id, limit=limit)
         return await self._transport.call(request, MemoryGraph.from_dict, _call_options(options))
+
+    async def map(
+        self,
+        *,
+        user_id: str | Unset = UNSET,
+        agent_id: str | Unset = UNSET,
+        session_id: str | Unset = UNSET,
+        filters: Json | Unset = UNSET,
+        limit: int | Unset = UNSET,
+        **options: Unpack[CallOptions],
+    ) -> MemoryMap:
+        """Places of memories on a plane, where memories with similar meaning lie close together."""
+        request = get_memory_map.request(
+            user_id=user_id,
+            agent_id=agent_id,
+            session_id=session_id,
+            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+            limit=limit,
+        )
+        return await self._transport.call(request, MemoryMap.from_dict, _call_options(options))
 
     async def relate(
         self,

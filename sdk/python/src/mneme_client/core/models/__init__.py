@@ -87,6 +87,7 @@ from .key_with_secret_scopes_item import KeyWithSecretScopesItem
 from .list_entities_kind import ListEntitiesKind
 from .list_memories_order import ListMemoriesOrder
 from .list_memories_status import ListMemoriesStatus
+from .map_point import MapPoint
 from .matched_memories import MatchedMemories
 from .memory import Memory
 from .memory_count import MemoryCount
@@ -100,6 +101,8 @@ from .memory_graph_neighbours_item import MemoryGraphNeighboursItem
 from .memory_graph_relations_item import MemoryGraphRelationsItem
 from .memory_graph_status import MemoryGraphStatus
 from .memory_list import MemoryList
+from .memory_map import MemoryMap
+from .memory_map_state import MemoryMapState
 from .memory_metadata import MemoryMetadata
 from .memory_parts import MemoryParts
 from .memory_progress import MemoryProgress
@@ -282,6 +285,7 @@ __all__ = (
     "ListEntitiesKind",
     "ListMemoriesOrder",
     "ListMemoriesStatus",
+    "MapPoint",
     "MatchedMemories",
     "Memory",
     "MemoryCount",
@@ -295,6 +299,8 @@ __all__ = (
     "MemoryGraphRelationsItem",
     "MemoryGraphStatus",
     "MemoryList",
+    "MemoryMap",
+    "MemoryMapState",
     "MemoryMetadata",
     "MemoryParts",
     "MemoryProgress",
