@@ -280,6 +280,24 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await until("the row is gone", async () => (await row.count()) === 0);
   });
 
+  test("another language is chosen once and kept, and Arabic turns the page around", async () => {
+    const other = await shown.open({ at: "#/memories" });
+    await other.getByRole("button", { name: "Language" }).click();
+    await other.getByRole("menuitemradio", { name: /Deutsch/ }).click();
+    await other.getByRole("heading", { name: "Erinnerungen" }).waitFor();
+    await other.reload();
+    await other.getByRole("heading", { name: "Erinnerungen" }).waitFor();
+    await other.getByRole("button", { name: "Sprache" }).click();
+    await other.getByRole("menuitemradio", { name: /العربية/ }).click();
+    await other.getByRole("heading", { name: "الذكريات" }).waitFor();
+    expect(await other.evaluate<string>("document.documentElement.dir")).toBe("rtl");
+    expect(
+      await other.evaluate<number>("document.querySelector('.sidebar').getBoundingClientRect().left"),
+    ).toBeGreaterThan(640);
+    expect(await violationsOf(other)).toEqual([]);
+    await other.close();
+  });
+
   test("the command palette goes to views and finds memories", async () => {
     await goTo(page, "#/home");
     await page.keyboard.press("Control+k");

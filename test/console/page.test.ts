@@ -180,18 +180,27 @@ describe("the browser's code", () => {
     expect(styles.length).toBeGreaterThan(3);
   });
 
-  test("uses every text with its translations, if it is translated at all", () => {
-    const texts = JSON.parse(sourceFiles("src/console/browser", "texts.json")[0]?.text ?? "{}") as object;
+  test("has each text in all languages, with the same places for values", () => {
+    const texts = JSON.parse(sourceFiles("src/console/browser", "texts.json")[0]?.text ?? "{}") as Record<
+      string,
+      string[]
+    >;
+    const literal = /"((?:[^"\\]|\\.)*)"/.source;
+    const used = sources.flatMap(({ text }) =>
+      [
+        ...[...text.matchAll(new RegExp(`\\bt\\(\\s*${literal}`, "g"))].map(([, one = ""]) => [one]),
+        ...[...text.matchAll(new RegExp(`countText\\([^"]*${literal},\\s*${literal}`, "g"))].map(([, ...both]) => both),
+      ].flat(),
+    );
+    expect(used.length).toBeGreaterThan(400);
+    const missing = new Set(used.filter((text) => !Object.hasOwn(texts, JSON.parse(`"${text}"`))));
+    expect([...missing]).toEqual([]);
     const all = sources.map(({ text }) => text).join("\n");
-    const unused = Object.keys(texts).filter((text) => !all.includes(JSON.stringify(text).slice(1, -1)));
-    expect(unused).toEqual([]);
-    for (const [text, translations] of Object.entries(texts) as [string, string[]][]) {
-      const holes = (one: string) => (one.match(/\{\w+\}/g) ?? []).sort().join(" ");
-      expect([text, translations.length, translations.map(holes)]).toEqual([
-        text,
-        9,
-        translations.map(() => holes(text)),
-      ]);
+    expect(Object.keys(texts).filter((text) => !all.includes(JSON.stringify(text).slice(1, -1)))).toEqual([]);
+    const holes = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort().join(" ");
+    for (const [text, translations] of Object.entries(texts)) {
+      const found = translations.map((one) => (one === "" ? "empty" : holes(one)));
+      expect([text, found]).toEqual([text, new Array(9).fill(holes(text))]);
     }
   });
 });
