@@ -5,9 +5,27 @@ import { language, t } from "./i18n.ts";
 
 const UNITS = ["B", "KB", "MB", "GB", "TB"];
 
+// Making a formatter takes longer than using it, and tables use them for every cell.
+const dates = new Map<string, Intl.DateTimeFormat>();
+const numbers = new Map<string, Intl.NumberFormat>();
+const relatives = new Map<string, Intl.RelativeTimeFormat>();
+
+function kept<Formatter>(known: Map<string, Formatter>, name: string, make: () => Formatter): Formatter {
+  const key = `${language.value} ${name}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const made = make();
+  known.set(key, made);
+  return made;
+}
+
+function dateFormat(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return kept(dates, name, () => new Intl.DateTimeFormat(language.value, options));
+}
+
 /** A whole number with separators. */
 export function numberText(value: number): string {
-  return value.toLocaleString(language.value);
+  return kept(numbers, "whole", () => new Intl.NumberFormat(language.value)).format(value);
 }
 
 /** A size in bytes. */
@@ -19,16 +37,16 @@ export function bytesText(bytes: number): string {
 
 /** A day and a time, in the zone of the browser. */
 export function timeText(time: string): string {
-  return new Date(time).toLocaleString(language.value, { dateStyle: "medium", timeStyle: "short" });
+  return dateFormat("time", { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
 }
 
 /** A day. A stored day without a time is midnight in UTC, and stays that day. */
 export function dayText(time: string): string {
   const isDay = time.endsWith("T00:00:00.000Z");
-  return new Date(time).toLocaleDateString(language.value, {
-    dateStyle: "medium",
-    ...(isDay && { timeZone: "UTC" }),
-  });
+  const format = isDay
+    ? dateFormat("day in UTC", { dateStyle: "medium", timeZone: "UTC" })
+    : dateFormat("day", { dateStyle: "medium" });
+  return format.format(new Date(time));
 }
 
 /** How long ago a time was, or how soon it is. */
@@ -46,7 +64,8 @@ export function agoText(time: string): string {
   for (const [unit, size] of steps) {
     if (Math.abs(value) < size) {
       if (unit === "second" && Math.abs(value) < 45) return t("just now");
-      const format = new Intl.RelativeTimeFormat(language.value, { numeric: "auto", style: "short" });
+      const options = { numeric: "auto", style: "short" } as const;
+      const format = kept(relatives, "short", () => new Intl.RelativeTimeFormat(language.value, options));
       return format.format(Math.round(value), unit);
     }
     value /= size;
