@@ -8,6 +8,7 @@ import { goTo, type InBrowser, NO_BROWSER, signIn, startInBrowser, violationsOf 
 import { PAYLOADS } from "./payloads.ts";
 
 const VIEWS = [
+  "graph",
   "home",
   "playground",
   "ask",
@@ -199,12 +200,19 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
   test("keys with fewer rights see no view and no button that they cannot use", async () => {
     const reader = await shown.open({ key: shown.mneme.addKey(["memories:read"]), at: "#/memories" });
     const links = () => reader.locator("nav a").allTextContents();
-    expect((await links()).map((text) => text.trim())).toEqual(["Home", "Playground", "Memories", "Connect", "System"]);
+    expect((await links()).map((text) => text.trim())).toEqual([
+      "Home",
+      "Playground",
+      "Memories",
+      "Graph",
+      "Connect",
+      "System",
+    ]);
     expect(await reader.getByRole("button", { name: /Add|Upload/ }).count()).toBe(0);
     await reader.close();
     const confined = await shown.open({ key: shown.mneme.addKey(["*"], undefined, { userId: "lena" }) });
     const names = (await confined.locator("nav a").allTextContents()).map((text) => text.trim());
-    expect(names).toEqual(["Home", "Playground", "Ask", "Memories", "Users", "Connect", "System"]);
+    expect(names).toEqual(["Home", "Playground", "Ask", "Memories", "Graph", "Users", "Connect", "System"]);
     await goTo(confined, "#/memories");
     await confined.getByRole("link", { name: "Lena prefers meetings before noon." }).waitFor();
     expect(await confined.getByText("eve", { exact: true }).count()).toBe(0);
@@ -295,6 +303,45 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
       await other.evaluate<number>("document.querySelector('.sidebar').getBoundingClientRect().left"),
     ).toBeGreaterThan(640);
     expect(await violationsOf(other)).toEqual([]);
+    await other.close();
+  });
+
+  test("entities are found, followed to their passages, joined by a path, renamed and merged", async () => {
+    const { key } = (await shown.mneme.call("POST", "/v1/projects", { name: "Graph" })).body;
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    for (const content of [
+      "Ingrid Solberg works at Nordlys AS.",
+      "Nordlys AS delivers to Omar Haddad.",
+      "Omar Haddad met Ing. Solberg.",
+    ])
+      await fetch(`${shown.url}v1/memories`, { method: "POST", headers, body: JSON.stringify({ content }) });
+    await until("all are searchable", async () => {
+      const answer = await fetch(`${shown.url}v1/memories/count?status=completed`, { headers });
+      return ((await answer.json()) as { count: number }).count === 3;
+    });
+    const other = await shown.open({ key, at: "#/graph?q=Ingrid" });
+    await other.getByRole("main").getByRole("button", { name: "Ingrid Solberg", exact: true }).click();
+    const panel = other.getByRole("region", { name: "Ingrid Solberg" });
+    await panel.getByRole("link", { name: "Ingrid Solberg works at Nordlys AS." }).waitFor();
+    await panel.getByRole("button", { name: "More" }).click();
+    await other.getByRole("menuitem", { name: "Path to another entity" }).click();
+    await other.getByRole("dialog").getByLabel("Name contains").fill("Omar Haddad");
+    await other.getByRole("dialog").getByRole("button", { name: "Omar Haddad", exact: true }).click();
+    const steps = other.getByRole("region", { name: "Path" }).getByRole("listitem");
+    await steps.nth(2).waitFor();
+    expect((await steps.locator("strong").allTextContents())[0]).toBe("Ingrid Solberg");
+    await panel.getByRole("button", { name: "More" }).click();
+    await other.getByRole("menuitem", { name: "Rename" }).click();
+    await other.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Dr. Solberg");
+    await other.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    const renamed = other.getByRole("region", { name: "Dr. Solberg" });
+    await renamed.getByRole("button", { name: "More" }).click();
+    await other.getByRole("menuitem", { name: "Merge into another one" }).click();
+    await other.getByRole("dialog").getByLabel("Name contains").fill("Nordlys");
+    await other.getByRole("dialog").getByRole("button", { name: "Nordlys AS", exact: true }).click();
+    await other.getByRole("region", { name: "Nordlys AS" }).waitFor();
+    await other.getByRole("button", { name: "Undo" }).click();
+    await other.getByRole("region", { name: "Dr. Solberg" }).waitFor();
     await other.close();
   });
 

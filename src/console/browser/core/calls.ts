@@ -3,6 +3,7 @@
 import type { Static } from "@sinclair/typebox";
 import type * as Activities from "../../../api/schema/activity.ts";
 import type * as Chats from "../../../api/schema/chats.ts";
+import type * as EntityGraphs from "../../../api/schema/graph.ts";
 import type * as Histories from "../../../api/schema/history.ts";
 import type * as Memories from "../../../api/schema/memories.ts";
 import type * as Graphs from "../../../api/schema/memory-graph.ts";
@@ -22,6 +23,12 @@ export type SearchResults = Static<typeof Memories.SearchResults>;
 export type Explanation = NonNullable<SearchResults["explain"]>;
 /** Entities and neighbours of a memory. */
 export type MemoryGraph = Static<typeof Graphs.MemoryGraph>;
+/** An entity that memories mention. */
+export type Entity = Static<typeof EntityGraphs.Entity>;
+/** An entity with its neighbours and passages. */
+export type EntitySurroundings = Static<typeof EntityGraphs.EntitySurroundings>;
+/** A path between two entities. */
+export type EntityPath = Static<typeof EntityGraphs.EntityPath>;
 /** A relation of two memories, seen from one of them. */
 export type Relation = Static<typeof Relations.Relation>;
 /** An entry of a memory's history. */
@@ -72,6 +79,10 @@ export interface Listed<Item> {
 /** Type of each answer; null if it has no body. */
 export interface Answers {
   getUsage: Usage;
+  listEntities: Listed<Entity>;
+  getEntity: EntitySurroundings;
+  findPath: EntityPath;
+  updateEntity: Entity;
   getActivity: Activity;
   countMemories: { count: number };
   retryMemories: { retried: number };
@@ -127,6 +138,10 @@ export interface Answers {
 /** Method and path of every call, by the operation's name. */
 export const CALLS = {
   getUsage: "GET /v1/usage",
+  listEntities: "GET /v1/graph/entities",
+  getEntity: "GET /v1/graph/entities/:id",
+  findPath: "GET /v1/graph/path",
+  updateEntity: "PUT /v1/graph/entities/:id",
   getActivity: "GET /v1/project/activity",
   countMemories: "GET /v1/memories/count",
   retryMemories: "POST /v1/memories/retry",

@@ -13,6 +13,7 @@ import {
   House,
   KeyRound,
   MessageSquare,
+  Network,
   Settings,
   Users,
   Webhook,
@@ -67,6 +68,14 @@ export const VIEWS: readonly View[] = [
     group: "Data",
     isAllowed: ({ memoriesRead }) => memoriesRead,
     component: view("Memories"),
+  },
+  {
+    name: "graph",
+    title: "Graph",
+    icon: Network,
+    group: "Data",
+    isAllowed: ({ memoriesRead }) => memoriesRead,
+    component: view("Graph"),
   },
   {
     name: "users",

@@ -33,6 +33,7 @@ export {
   LogOut,
   Menu as MenuIcon,
   MessageSquare,
+  Minus,
   Monitor,
   Moon,
   Network,

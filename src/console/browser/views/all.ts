@@ -3,6 +3,7 @@
 
 export { default as Ask } from "./ask/ask.tsx";
 export { default as Connect } from "./connect/connect.tsx";
+export { default as Graph } from "./graph/graph.tsx";
 export { default as Home } from "./home/home.tsx";
 export { default as Keys } from "./keys/keys.tsx";
 export { default as Memories } from "./memories/memories.tsx";

@@ -1,0 +1,155 @@
+// The graph explorer: entities of all memories and how they are joined. Search, filter by kind and user, go from
+// neighbour to neighbour, find a path, and open the passages behind it.
+
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Entity } from "../../core/calls.ts";
+import { countText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { filterOf, setFilters } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Field } from "../../ui/form.tsx";
+import { tokenOfKind } from "../../ui/graph-data.ts";
+import { Network } from "../../ui/icons.ts";
+import { lazily } from "../../ui/lazy.tsx";
+import { Card, PageHead } from "../../ui/pieces.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { toastError } from "../../ui/toast.tsx";
+import { EntityPanel } from "./entity-panel.tsx";
+import { begin, explore, pictureOfKnown, surroundings } from "./known.ts";
+import { PathPanel } from "./path-panel.tsx";
+
+const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
+/** Kinds of entities. */
+export const KINDS = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
+const LISTED = 100;
+
+/** The view. */
+export default function GraphExplorer() {
+  const [q, kind, userId, selected, goal] = ["q", "kind", "userId", "entity", "to"].map(filterOf) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const list = useResource(
+    async (signal) => {
+      const { data } = await call("listEntities", { query: { q, kind, userId, limit: LISTED }, signal });
+      await begin(data, userId);
+      return data;
+    },
+    [q, kind, userId],
+  );
+  const [path, setPath] = useState<readonly Entity[]>([]);
+  useEffect(() => {
+    if (selected !== "") explore(selected, userId).catch(toastError);
+  }, [selected, userId]);
+  const open = (id: string) => setFilters({ entity: id }, true);
+  return (
+    <div class="view wide">
+      <PageHead
+        title={t("Graph")}
+        text={t("Names, titles, identifiers and dates that memories mention, and how they are joined.")}
+      />
+      <div class="filters" role="search" aria-label={t("Filters")}>
+        <Field
+          name="q"
+          label={t("Name contains")}
+          quiet
+          type="search"
+          placeholder={t("Name contains")}
+          value={q}
+          onValue={(text) => setFilters({ q: text, entity: null, to: null })}
+        />
+        <Field
+          name="kind"
+          label={t("Kind")}
+          quiet
+          value={kind}
+          options={[["", t("Any kind")], ...KINDS.map((one) => [one, t(one)] as const)]}
+          onValue={(one) => setFilters({ kind: one })}
+        />
+        {rights.value?.isConfined === false && (
+          <Field
+            name="userId"
+            label={t("User")}
+            quiet
+            placeholder={t("Any user")}
+            value={userId}
+            onValue={(one) => setFilters({ userId: one, entity: null, to: null })}
+          />
+        )}
+      </div>
+      <Loaded from={list} lines={8}>
+        {(entities) =>
+          entities.length === 0 ? (
+            <Card>
+              <Empty icon={Network} title={t("No entities")}>
+                {t("Names, titles, quotes, identifiers and dates in a text become entities that join memories.")}
+              </Empty>
+            </Card>
+          ) : (
+            <div class="explorer">
+              <Card>
+                <GraphPicture
+                  key={`${q} ${kind} ${userId} ${surroundings.value.size === 0}`}
+                  label={t("Entities and how they are joined")}
+                  graph={pictureOfKnown(kind, path)}
+                  selected={selected || undefined}
+                  path={path.map(({ id }) => id)}
+                  onNode={open}
+                />
+                <p class="legend">
+                  {KINDS.map((one) => (
+                    <span key={one}>
+                      <span class="legend-dot" style={{ background: `var(--${tokenOfKind(one)})` }} /> {t(one)}
+                    </span>
+                  ))}
+                </p>
+              </Card>
+              <div class="stack">
+                {goal !== "" && selected !== "" && (
+                  <PathPanel from={selected} to={goal} userId={userId} onPath={setPath} />
+                )}
+                {selected === "" ? (
+                  <EntityList entities={entities} open={open} />
+                ) : (
+                  <EntityPanel
+                    key={selected}
+                    id={selected}
+                    userId={userId}
+                    open={open}
+                    close={() => {
+                      setPath([]);
+                      setFilters({ entity: null, to: null });
+                    }}
+                  />
+                )}
+              </div>
+            </div>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
+
+function EntityList({ entities, open }: { readonly entities: readonly Entity[]; readonly open: (id: string) => void }) {
+  return (
+    <Card title={t("Most mentioned")}>
+      <ul class="list rows">
+        {entities.slice(0, 40).map(({ id, name, kind, memories }) => (
+          <li key={id}>
+            <span class="legend-dot" style={{ background: `var(--${tokenOfKind(kind)})` }} />
+            <button type="button" class="link cut" dir="auto" onClick={() => open(id)}>
+              {name}
+            </button>
+            <span class="fine">{countText(memories, "1 memory", "{n} memories")}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
