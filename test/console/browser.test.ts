@@ -352,6 +352,10 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Webhooks" }).waitFor();
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("nothing");
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill(ARABIC.slice(0, 10));
     await page.getByRole("option", { name: ARABIC }).click();
     await page.getByRole("heading", { name: ARABIC }).waitFor();

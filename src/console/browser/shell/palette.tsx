@@ -45,6 +45,10 @@ function Opened({ views }: { readonly views: readonly View[] }) {
   const mayRead = rights.value?.memoriesRead === true;
 
   useEffect(() => {
+    addEventListener("hashchange", close);
+    return () => removeEventListener("hashchange", close);
+  }, []);
+  useEffect(() => {
     setAt(0);
     const stopping = new AbortController();
     const search = async () => {

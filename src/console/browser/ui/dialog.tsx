@@ -38,6 +38,12 @@ export function Dialog({ title, close, children, kind = "normal", beside }: Dial
         event.preventDefault();
         close();
       }}
+      onKeyDown={(event) => {
+        // otherwise Escape in a search field only empties the field
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        event.preventDefault();
+        close();
+      }}
       onClick={(event) => {
         if (event.target === element.current) close();
       }}
