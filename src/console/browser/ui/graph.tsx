@@ -106,7 +106,8 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
                 class={`graph-node ${nearIds.has(id) ? "" : "dim"} ${id === selected || path.includes(id) ? "selected" : ""}`}
                 role="button"
                 tabIndex={0}
-                aria-label={t("{name}, {kind}", { name, kind: t(kind) })}
+                aria-label={t("{name}, {kind}", { name: shown, kind: t(kind) })}
+                aria-description={shown === name ? undefined : name}
                 transform={`translate(${at.x} ${at.y})`}
                 onPointerEnter={() => setNear(id)}
                 onPointerLeave={() => setNear(null)}
