@@ -2,7 +2,7 @@
 // after a short random delay (delays.ts); changes take effect in the order of their calls. An index opened on the
 // `Disk` of a closed one has the same stored data.
 
-import type { ChunkPlace } from "../../src/domain/chunk.ts";
+import { type ChunkPlace, PLACE_FIELDS } from "../../src/domain/chunk.ts";
 import type { EntityHash } from "../../src/domain/entity.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import { type Filter, type FilteredAttributes, matchesFilter } from "../../src/domain/filter.ts";
@@ -843,7 +843,7 @@ function toChunks(
   chunkKeys: readonly ChunkKey[],
 ): readonly StoredChunk[] {
   return chunks.map((chunk, position) => {
-    const { ordinal, start, end, headings, page, slide, sheet, turn } = chunk;
+    const { ordinal, start, end, headings, turn } = chunk;
     const passage = texts.passage(chunk);
     return {
       chunkKey: chunkKeys[position] ?? (0n as ChunkKey),
@@ -858,9 +858,7 @@ function toChunks(
       passage,
       place: {
         ...{ ordinal, start, end, headings },
-        ...(page !== undefined && { page }),
-        ...(slide !== undefined && { slide }),
-        ...(sheet !== undefined && { sheet }),
+        ...Object.fromEntries(PLACE_FIELDS.flatMap((name) => (chunk[name] === undefined ? [] : [[name, chunk[name]]]))),
         ...(turn !== undefined && { turn }),
       },
       entities: entitiesOf(passage, entities),
