@@ -62,6 +62,19 @@ describe("superscripts and subscripts", () => {
     );
   });
 
+  test("a sign that a PDF draws apart from its exponent belongs to it", async () => {
+    const small = { y: 96.5, size: 6.5, font: "unicode" } as const;
+    const text = await pdfText(
+      { text: "The rate of 10", x: 60, y: 100, font: "unicode" },
+      { text: "−", x: 130, ...small },
+      { text: "5", x: 134.5, ...small, size: 6.4 },
+      { text: " is small, and p", x: 138, y: 100, font: "unicode" },
+      { text: "+", x: 218, ...small },
+      { text: " is a particle.", x: 222, y: 100, font: "unicode" },
+    );
+    expect(text).toBe("The rate of 10^−5 is small, and p+ is a particle.");
+  });
+
   test("a link to a note makes any mark a note", () => {
     expect(htmlText('<p>10<sup><a href="#n">3</a></sup> and word<sup><a href="#m">*</a></sup>')).toBe(
       "10[3] and word[*]",

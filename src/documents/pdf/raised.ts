@@ -67,7 +67,8 @@ function scriptsIn(runs: readonly Run[]): ReadonlyMap<Run, Script> {
   for (const [at, run] of runs.entries()) {
     const text = run.text.trim();
     if (text.length > SCRIPT_UNITS_MAX || !SCRIPT.test(text) || RIGHT_TO_LEFT.test(text)) continue;
-    if (!/[\p{L}\p{N}]/u.test(text)) continue;
+    // other symbols have the same meaning wherever they stand; a sign may begin an exponent
+    if (!/[\p{L}\p{N}]|^[-+−–]$/u.test(text)) continue;
     const whole = partOf(run, runs, at, scripts);
     if (whole !== null) {
       whole.parts.push(run);
@@ -77,6 +78,7 @@ function scriptsIn(runs: readonly Run[]): ReadonlyMap<Run, Script> {
     const script = scriptAt(run, runs, at, scripts);
     if (script !== null) scripts.set(run, script);
   }
+  for (const [run, { parts }] of scripts) if (!/[\p{L}\p{N}]/u.test(textOf(parts))) scripts.delete(run);
   return scripts;
 }
 
