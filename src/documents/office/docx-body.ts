@@ -3,6 +3,7 @@
 
 import type { Budget } from "../budget.ts";
 import { type Block, BlockList, type BlockSink, onOneLine } from "../text-writer.ts";
+import { FORM_PROPERTIES, FormReader } from "./docx-forms.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { Paragraph } from "./docx-paragraph.ts";
 import { positionWith, type StyleOf } from "./docx-styles.ts";
@@ -24,6 +25,8 @@ export interface WordContext {
   readonly marks: NoteMarks;
   /** The blocks of a diagram, chart or picture, by the element that refers to it and the id of its relationship. */
   related(element: string, id: string): readonly Block[];
+  /** Called for each header and footer of a section, with the id of its relationship. */
+  section(kind: "header" | "footer", id: string): void;
 }
 
 /** A footnote, endnote or comment. */
@@ -49,7 +52,7 @@ export class NoteMarks {
 
 /** Elements that are skipped: deleted or moved text, former formatting, field codes, phonetic guides. */
 const SKIPPED = new Set(
-  "w:del w:moveFrom w:delText w:instrText w:delInstrText w:pPrChange w:rPrChange w:tblPrChange w:tcPrChange w:trPrChange w:tblPrExChange w:tblGridChange w:sectPrChange w:numberingChange w:sectPr w:sdtPr w:sdtEndPr w:tabs w:rt w:ffData".split(
+  "w:del w:moveFrom w:delText w:instrText w:delInstrText w:pPrChange w:rPrChange w:tblPrChange w:tcPrChange w:trPrChange w:tblPrExChange w:tblGridChange w:sectPrChange w:numberingChange w:sdtEndPr w:tabs w:rt".split(
     " ",
   ),
 );
@@ -112,6 +115,9 @@ export class FlowReader implements XmlHandler {
   readonly #flows: Flow[] = [];
   #isText = false;
   #equation: EquationReader | null = null;
+  readonly #form = new FormReader();
+  /** The check box whose sign is being replaced; null if there is none. */
+  #box: { readonly sign: string; isWritten: boolean } | null = null;
   /** The open properties element, `w:pPr` or `w:trPr`. */
   #properties: "paragraph" | "row" | null = null;
 
@@ -131,6 +137,7 @@ export class FlowReader implements XmlHandler {
       return "skip";
     }
     if (SKIPPED.has(name)) return "skip";
+    if (this.#form.isOpen || FORM_PROPERTIES.has(name)) return this.#form.open(name, attributes);
     if (!this.#openProperty(flow, name, attributes)) this.#openContent(flow, name, attributes);
     return undefined;
   }
@@ -149,7 +156,14 @@ export class FlowReader implements XmlHandler {
       this.#add(equation);
       return;
     }
+    if (this.#form.isOpen) {
+      this.#endForm(name);
+      return;
+    }
     switch (name) {
+      case "w:sdtContent":
+        this.#box = null;
+        break;
       case "w:t":
         this.#isText = false;
         break;
@@ -283,6 +297,10 @@ export class FlowReader implements XmlHandler {
           author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`,
         );
         break;
+      case "w:headerReference":
+      case "w:footerReference":
+        this.context.section(name === "w:headerReference" ? "header" : "footer", attributes["r:id"] ?? "");
+        break;
       case "m:oMath":
         this.#equation = new EquationReader();
         break;
@@ -316,7 +334,19 @@ export class FlowReader implements XmlHandler {
   #add(text: string): void {
     const flow = this.#flow;
     if (flow.isHidden || flow.fields.isCode) return;
-    flow.paragraph?.add(text, { isBold: flow.isBold, position: this.#positionOf(flow) });
+    if (this.#box?.isWritten === true) return;
+    const written = this.#box === null ? text : this.#box.sign;
+    if (this.#box !== null) this.#box.isWritten = true;
+    flow.paragraph?.add(written, { isBold: flow.isBold, position: this.#positionOf(flow) });
+  }
+
+  /** Ends an element of a form field or content control, whose value the text may lack. */
+  #endForm(name: string): void {
+    const shown = this.#form.close(name);
+    if (shown === null) return;
+    // the sign of a control is in its content; that of a field is nowhere else
+    if (shown.isControl) this.#box = { sign: shown.text, isWritten: false };
+    else this.#flow.paragraph?.add(shown.text, { isBold: true, position: "line" });
   }
 
   #positionOf({ position, runStyle, paragraph }: Flow): RunPosition {

@@ -199,7 +199,148 @@ const numbers = (...list: readonly (readonly [code: string, value: number | stri
   });
 };
 
+const margin = (kind: "hdr" | "ftr", ...paragraphs: readonly string[]) =>
+  xml(`w:${kind}`, paragraphs.map((text) => `<w:p>${run(text)}</w:p>`).join(""));
+const MARGINS: Parts = {
+  "header1.xml": margin("hdr", "Reference HB-2291", "Page 3 of 12"),
+  "header2.xml": margin("hdr", "Issued by the Harding company"),
+  "header3.xml": margin("hdr", "Reference HB-2291", "Page 4 of 12"),
+  "header4.xml": margin("hdr", "Second section: pumps"),
+  "footer1.xml": margin("ftr", "Valid until 30 June 2027"),
+  "footer2.xml": margin("ftr", "7"),
+};
+const marginsOf = (...list: readonly (readonly [kind: "header" | "footer", type: string, at: number])[]) =>
+  `<w:sectPr>${list.map(([kind, type, at]) => `<w:${kind}Reference w:type="${type}" r:id="rel${at}"/>`).join("")}<w:titlePg/></w:sectPr>`;
+/** A check box as a content control. */
+const box = (checked: string, content = run("☐")) =>
+  `<w:sdt><w:sdtPr><w:rPr><w:b/></w:rPr><w:alias w:val="x"/><w14:checkbox>${checked}<w14:checkedState w14:val="2612"/></w14:checkbox></w:sdtPr><w:sdtContent>${content}</w:sdtContent></w:sdt>`;
+const control = (properties: string, content: string) =>
+  `<w:sdt><w:sdtPr>${properties}</w:sdtPr><w:sdtContent>${content}</w:sdtContent></w:sdt>`;
+const field = (data: string, code: string, result = "") =>
+  `<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:name w:val="f"/><w:enabled/>${data}</w:ffData></w:fldChar></w:r><w:r><w:instrText> ${code} </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>${result}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+const symbol = (font: string, char: string) => `<w:r><w:sym w:font="${font}" w:char="${char}"/></w:r>`;
+const line = (...content: readonly string[]) => `<w:p>${content.join("")}</w:p>`;
+
 const KINDS: Readonly<Record<string, Kind>> = {
+  "headers and footers of sections": {
+    text: word(
+      `<w:p><w:pPr>${marginsOf(["header", "default", 0], ["header", "first", 1], ["footer", "default", 4])}</w:pPr>${run("First part.")}</w:p><w:p>${run("Second part.")}</w:p>${marginsOf(["header", "default", 3], ["header", "even", 2], ["header", "first", 0], ["footer", "default", 4], ["footer", "even", 5])}`,
+      MARGINS,
+    ),
+    facts: [
+      "First part.\n\nSecond part.",
+      "[header: Reference HB-2291]",
+      "[header: Issued by the Harding company]",
+      "[header: Second section: pumps]",
+      "[footer: Valid until 30 June 2027]",
+    ],
+    absent: ["Page 3", "[footer: 7]", "Reference HB-2291]\n[header: Reference HB-2291]"],
+  },
+  "a document with nothing but a header": {
+    text: word(`<w:p/>${marginsOf(["header", "default", 0], ["footer", "default", 1])}`, {
+      "header1.xml": margin("hdr", "Only here"),
+      "footer1.xml": margin("ftr", ""),
+    }),
+    facts: ["[header: Only here]"],
+  },
+  "check boxes as content controls": {
+    text: word(
+      [
+        line(box('<w14:checked w14:val="1"/>'), run(" Approved")),
+        line(box('<w14:checked w14:val="0"/>', run("☒")), run(" Rejected")),
+        line(box(""), run(" Not answered")),
+        line(run("Paid: "), box('<w14:checked w14:val="true"/>', symbol("Wingdings 2", "F052")), run(" yes")),
+        box('<w14:checked w14:val="1"/>', line(run("☒"))),
+        `<w:tbl><w:tblGrid><w:gridCol/><w:gridCol/></w:tblGrid><w:tr><w:tc>${line(run("Insured"))}</w:tc><w:tc>${line(box('<w14:checked w14:val="1"/>'))}</w:tc></w:tr><w:tr><w:tc>${line(run("Pets"))}</w:tc><w:tc>${line(box('<w14:checked w14:val="0"/>'))}</w:tc></w:tr></w:tbl>`,
+        line(run("plain end")),
+      ].join(""),
+    ),
+    facts: [
+      "☑ Approved",
+      "☐ Rejected",
+      "☐ Not answered",
+      "Paid: ☑ yes",
+      "\n\n☑\n\n",
+      "Insured | ☑",
+      "Pets | ☐",
+      "plain end",
+    ],
+    absent: ["☒"],
+  },
+  "check boxes, lists and texts as form fields": {
+    text: word(
+      [
+        line(
+          field('<w:checkBox><w:sizeAuto/><w:default w:val="0"/></w:checkBox>', "FORMCHECKBOX"),
+          run(" Dogs allowed"),
+        ),
+        line(
+          field('<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>', "FORMCHECKBOX"),
+          run(" Cats allowed"),
+        ),
+        line(
+          field('<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>', "FORMCHECKBOX"),
+          run(" Birds allowed"),
+        ),
+        line(field('<w:checkBox><w:default w:val="1"/></w:checkBox>', "FORMCHECKBOX"), run(" Fish allowed")),
+        line(
+          run("Floor: "),
+          field(
+            '<w:ddList><w:result w:val="2"/><w:listEntry w:val="Ground"/><w:listEntry w:val="First"/><w:listEntry w:val="Attic"/></w:ddList>',
+            "FORMDROPDOWN",
+          ),
+        ),
+        line(
+          run("Name: "),
+          field('<w:textInput><w:default w:val="your name"/></w:textInput>', "FORMTEXT", run("Grace Hopper")),
+        ),
+        line(symbol("Wingdings", "F0FE"), run(" Keys returned "), symbol("Wingdings", "F0A8"), run(" Badge returned")),
+      ].join(""),
+    ),
+    facts: [
+      "☐ Dogs allowed",
+      "☑ Cats allowed",
+      "☐ Birds allowed",
+      "☑ Fish allowed",
+      "Floor: Attic",
+      "Name: Grace Hopper",
+      "☑ Keys returned ☐ Badge returned",
+    ],
+    absent: ["FORM", "your name", "Ground"],
+  },
+  "content controls and tracked changes": {
+    text: word(
+      [
+        line(
+          run("Size: "),
+          control('<w:dropDownList><w:listItem w:value="s"/><w:listItem w:value="l"/></w:dropDownList>', run("Large")),
+        ),
+        line(
+          run("Due: "),
+          control(
+            '<w:date w:fullDate="2027-06-30T00:00:00Z"><w:dateFormat w:val="d MMM yyyy"/></w:date>',
+            run("30 Jun 2027"),
+          ),
+        ),
+        control("<w:rPr><w:vanish/></w:rPr>", line(run("Outer "), control("<w:text/>", run("inner text")))),
+        `<w:tbl><w:tblGrid><w:gridCol/><w:gridCol/></w:tblGrid>${control("<w:id w:val='1'/>", `<w:tr><w:tc>${line(run("Row in a control"))}</w:tc>${control("", `<w:tc>${line(run("Cell in a control"))}</w:tc>`)}</w:tr>`)}</w:tbl>`,
+        line(
+          run("Price 4"),
+          `<w:del>${run("9").replaceAll("w:t", "w:delText")}</w:del>`,
+          `<w:ins>${run("2")}</w:ins>`,
+          run(" euros"),
+        ),
+      ].join(""),
+    ),
+    facts: [
+      "Size: Large",
+      "Due: 30 Jun 2027",
+      "Outer inner text",
+      "Row in a control | Cell in a control",
+      "Price 42 euros",
+    ],
+    absent: ["492"],
+  },
   "charts on slides": {
     text: async () =>
       textOf(
