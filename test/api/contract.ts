@@ -199,7 +199,7 @@ export const OPERATIONS: readonly Promised[] = [
   promised("POST /memories/retry", writeMemories, [202], true, { name: "retryMemories", body: ["userId"] }),
   promised("POST /memories/upload", writeMemories, [200, 202], true, {
     name: "uploadMemory",
-    body: [...UPLOAD, "ocr"],
+    body: UPLOAD,
     required: ["file"],
   }),
   promised("POST /memories/url", writeMemories, [200, 202], true, {
