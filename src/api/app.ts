@@ -87,7 +87,7 @@ export function createApp(uses: AppDependencies): App {
     );
     return andThen(response, (answered) => {
       observe(uses.metrics, admission, answered.status, startedAt);
-      return request.method === "HEAD" ? headOf(answered) : answered;
+      return request.method === "HEAD" ? headOf(answered, admission.fileBytes) : answered;
     });
   }
 
@@ -197,19 +197,15 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
   }
 
   for (const { operation, bucket } of operations) {
-    router.route(
-      operation.method,
-      operation.path,
-      ({ request, params: parameters }: { request: Request; params: PathParameters }) => {
-        const admission = admissionOf(request);
-        admission.countedAs = operation.name;
-        return orElse(
-          () => runner.run({ operation, bucket, request, parameters, admission }),
-          (error) => responses.ofFailure(request, admission, error),
-        );
-      },
-      { parse: "none" },
-    );
+    const run = ({ request, params: parameters }: { request: Request; params: PathParameters }) => {
+      const admission = admissionOf(request);
+      admission.countedAs = operation.name;
+      return orElse(
+        () => runner.run({ operation, bucket, request, parameters, admission }),
+        (error) => responses.ofFailure(request, admission, error),
+      );
+    };
+    router.route(operation.method, operation.path, run, { parse: "none" });
   }
   return router;
 }

@@ -54,6 +54,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   },
   not_found: { status: 404, summary: "There is no such route." },
   memory_not_found: { status: 404, summary: "There is no such memory for this key." },
+  file_not_found: { status: 404, summary: "The file of this memory is not kept, or it was not made from one." },
   relation_not_found: { status: 404, summary: "No person has said anything of these two memories." },
   entity_not_found: { status: 404, summary: "No memory for this key mentions such an entity." },
   chat_not_found: { status: 404, summary: "There is no such chat for this key." },
@@ -81,6 +82,10 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   unsupported_media_type: {
     status: 415,
     summary: "The operation does not accept this Content-Type, or the format of the file is not supported.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    summary: "The range begins behind the end of the file; the header `Content-Range` has its size.",
   },
   fetch_failed: {
     status: 422,

@@ -7,9 +7,9 @@ import { UsageError } from "../kit/flags.ts";
 /** Methods and headers that a page may use, and headers that it may read. A `*` would not include Authorization. */
 const ALLOWED_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const ALLOWED_HEADERS =
-  "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID, Mcp-Protocol-Version, Mcp-Method, Mcp-Name";
+  "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Range, If-Range, If-None-Match";
 const EXPOSED_HEADERS =
-  "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed";
+  "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, Accept-Ranges, Content-Disposition, Content-Range, ETag";
 /**
  * How long, in seconds, a browser may cache the answer to a preflight. After the operator removes an origin, its pages
  * can still send requests for this time.

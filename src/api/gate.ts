@@ -53,6 +53,8 @@ export interface Admission {
   countedAs: string | null;
   /** Resolves when the stream that answers the request has ended; null if the answer is not a stream. */
   ended: Promise<void> | null;
+  /** The header `content-length` of a file whose bytes are not sent; null if the answer is none. */
+  fileBytes: string | null;
 }
 
 /** An authentication whose result is not known yet. */
@@ -96,6 +98,7 @@ export class Gate {
       window: null,
       countedAs: null,
       ended: null,
+      fileBytes: null,
     };
   }
 

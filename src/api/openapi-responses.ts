@@ -13,6 +13,8 @@ const SUCCESSES: Readonly<Record<number, string>> = {
   201: "Created.",
   202: "Accepted; processing continues in the background.",
   204: "Success, without a body.",
+  206: "The range of the file that `Range` asks for.",
+  304: "The file is the one that `If-None-Match` names.",
 };
 
 /** Errors that many operations share, by the name of the shared response. */
@@ -31,6 +33,13 @@ const SHARED_ERRORS: Readonly<Record<string, readonly FaultCode[]>> = {
 };
 
 const EVERYWHERE = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+const OF_FILES = ["ETag", "Accept-Ranges", "Content-Disposition", "X-Content-Type-Options", "Content-Security-Policy"];
+/** Headers of answers with a file, by status. */
+const FILE_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  200: OF_FILES,
+  206: [...OF_FILES, "Content-Range"],
+  304: ["ETag"],
+};
 /** Codes whose answers have a `Retry-After` header: errors of status 429 that end when time passes. */
 const WITH_RETRY_AFTER: readonly FaultCode[] = ["rate_limit_exceeded", "query_quota_exceeded"];
 
@@ -52,6 +61,18 @@ export const HEADERS: Readonly<Record<string, { readonly description: string; re
     schema: { type: "string", enum: ["true"] },
   },
   "WWW-Authenticate": { description: "Authentication scheme.", schema: { type: "string", enum: ["Bearer"] } },
+  ETag: { description: "Identifies the bytes of the file.", schema: { type: "string" } },
+  "Accept-Ranges": { description: "Unit of ranges.", schema: { type: "string", enum: ["bytes"] } },
+  "Content-Range": { description: "The range of the file, and its size.", schema: { type: "string" } },
+  "Content-Disposition": { description: "`attachment` with the name of the file.", schema: { type: "string" } },
+  "X-Content-Type-Options": {
+    description: "The type is not to be guessed.",
+    schema: { type: "string", enum: ["nosniff"] },
+  },
+  "Content-Security-Policy": {
+    description: "A browser gives the file no rights.",
+    schema: { type: "string", enum: ["sandbox"] },
+  },
   Allow: { description: "Methods that the path supports.", schema: { type: "string" } },
 };
 
@@ -99,21 +120,29 @@ export function successResponse(
   schema: JsonSchema | null,
   { components, streams }: { readonly components: Components; readonly streams: StreamSchemas },
 ): ResponseObject {
-  const json = schema !== null && {
-    "application/json": {
-      schema,
-      example: exampleOf(schema, { components, group: operation.group, known: knownOf(operation, status) }),
-    },
+  const body = schema !== null && {
+    // a file has its own type
+    ...(operation.answersFile === true && { "*/*": { schema, example: "%PDF-1.7…" } }),
+    ...(operation.answersFile !== true && {
+      "application/json": {
+        schema,
+        example: exampleOf(schema, { components, group: operation.group, known: knownOf(operation, status) }),
+      },
+    }),
   };
   const content = {
-    ...(operation.streams !== "always" && json),
+    ...(operation.streams !== "always" && body),
     ...(operation.streams !== undefined && {
       "text/event-stream": eventStream(operation.conventions ?? "own", streams),
     }),
   };
   return {
     description: SUCCESSES[status] ?? "Success.",
-    headers: headerReferences([...EVERYWHERE, ...(operation.isIdempotent ? ["Idempotent-Replayed"] : [])]),
+    headers: headerReferences([
+      ...EVERYWHERE,
+      ...(operation.isIdempotent ? ["Idempotent-Replayed"] : []),
+      ...(operation.answersFile === true ? (FILE_HEADERS[status] ?? []) : []),
+    ]),
     ...(Object.keys(content).length > 0 && { content }),
   };
 }
@@ -155,6 +184,7 @@ function errorResponse(codes: readonly FaultCode[], form: ErrorForm, schemas: Er
     ...(codes.some((code) => WITH_RETRY_AFTER.includes(code)) ? ["Retry-After"] : []),
     ...(codes.some((code) => FAULTS[code].status === 401) ? ["WWW-Authenticate"] : []),
     ...(codes.includes("method_not_allowed") ? ["Allow"] : []),
+    ...(codes.includes("range_not_satisfiable") ? ["Content-Range"] : []),
   ];
   const example = form === "own" ? exampleError : exampleOpenAiError;
   const examples = Object.fromEntries(codes.map((code) => [code, { value: { error: example(code) } }]));

@@ -52,6 +52,27 @@ const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
       "A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.",
     schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotencyKeyCharacters, pattern: "^[!-~]+$" },
   },
+  Range: {
+    name: "Range",
+    in: "header",
+    required: false,
+    description: "One range of bytes, such as `bytes=0-1023`, `bytes=1024-` or `bytes=-512`.",
+    schema: { type: "string" },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "An `ETag`: the answer is 304 if the file still has it.",
+    schema: { type: "string" },
+  },
+  IfRange: {
+    name: "If-Range",
+    in: "header",
+    required: false,
+    description: "An `ETag`: `Range` holds only if the file still has it.",
+    schema: { type: "string" },
+  },
   RequestId: {
     name: "X-Request-Id",
     in: "header",
@@ -165,6 +186,9 @@ function operationObject(operation: Operation, context: Context): OperationObjec
       ...pathParameters(operation.path),
       ...queryParameters(operation, schemas, components),
       ...(operation.isIdempotent ? [reference("parameters", "IdempotencyKey")] : []),
+      ...(operation.answersFile === true
+        ? ["Range", "IfNoneMatch", "IfRange"].map((name) => reference("parameters", name))
+        : []),
       reference("parameters", "RequestId"),
     ],
     ...(operation.body !== null && {

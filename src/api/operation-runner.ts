@@ -123,8 +123,8 @@ export class OperationRunner {
     });
   }
 
-  #callOf({ request, admission }: AdmittedRequest, received: Received, aborts: Aborts = request): Call {
-    return new ReceivedCall(aborts, received, async () => {
+  #callOf({ request, admission }: AdmittedRequest, received: Received, asked: Asked = request): Call {
+    return new ReceivedCall(asked, received, async () => {
       const now = await this.#uses.gate.confirm(request, admission);
       if (isSame(now, received.principal)) return;
       throw new Fault("invalid_api_key", "The rights of this API key were changed during the request.");
@@ -168,7 +168,8 @@ export class OperationRunner {
       const query = check(operation.query, Object.fromEntries(present));
       const body = operation.body === null ? null : checkBody(operation, operation.body, given);
       const received = { principal, params, query, body, upload: null };
-      const answer = await this.#perform(operation, this.#callOf(caller, received, { signal }), idempotencyKey ?? null);
+      const call = this.#callOf(caller, received, { ...CALL_OF_PROTOCOL, signal });
+      const answer = await this.#perform(operation, call, idempotencyKey ?? null);
       ({ status } = answer);
       return (answer.body instanceof JsonText ? parseJson(answer.body.text) : (answer.body ?? {})) as JsonRecord;
     } catch (error) {
@@ -380,8 +381,10 @@ function storesData({ method, scope }: Operation): boolean {
   return method !== "GET" && method !== "DELETE" && !scope.endsWith(":read") && scope !== "query";
 }
 
-type Aborts = Pick<Request, "signal">;
-type Received = Omit<Call, "signal" | "confirm">;
+type Asked = Pick<Request, "method" | "headers" | "signal">;
+type Received = Omit<Call, "request" | "signal" | "confirm">;
+/** What the call of a protocol says instead of a request of its own. */
+const CALL_OF_PROTOCOL = { method: "GET", headers: new Headers() } as const;
 
 /** The input of an operation's steps, from a request. */
 class ReceivedCall implements Call {
@@ -390,14 +393,14 @@ class ReceivedCall implements Call {
   readonly query: unknown;
   readonly body: unknown;
   readonly upload: Upload | null;
-  readonly #aborts: Aborts;
+  readonly request: Asked;
 
   constructor(
-    aborts: Aborts,
+    asked: Asked,
     { principal, params, query, body, upload }: Received,
     readonly confirm: Call["confirm"],
   ) {
-    this.#aborts = aborts;
+    this.request = asked;
     this.principal = principal;
     this.params = params;
     this.query = query;
@@ -407,7 +410,7 @@ class ReceivedCall implements Call {
 
   // A getter, because creating a request's signal takes as long as reading a row.
   get signal(): AbortSignal {
-    return this.#aborts.signal;
+    return this.request.signal;
   }
 }
 

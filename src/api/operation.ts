@@ -13,7 +13,10 @@ import type { Upload } from "./upload.ts";
 /** The answer of an operation or page; responses.ts turns it into a Response. */
 export interface Answer {
   readonly status: number;
-  /** null if there is no body. `Page`, `JsonText` and `EventBody` are sent as they say, anything else as JSON. */
+  /**
+   * null if there is no body. `Page`, `JsonText`, `FileBody` and `EventBody` are sent as they say, anything else as
+   * JSON.
+   */
   readonly body: unknown;
   /**
    * What is stored under the Idempotency-Key instead of `body`, without secrets and without data that a repeated
@@ -43,6 +46,18 @@ export class JsonText {
   constructor(readonly text: string) {}
 }
 
+/** A body that is a file, or a part of one. */
+export class FileBody {
+  /**
+   * @param content the bytes to send; null if only the headers are sent
+   * @param headers names are in lower case
+   */
+  constructor(
+    readonly content: Blob | null,
+    readonly headers: Readonly<Record<string, string>>,
+  ) {}
+}
+
 /** A body that is sent as Server-Sent Events. */
 export class EventBody {
   /** @param onEnd called once, however the stream ends; its errors are logged */
@@ -60,6 +75,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly body: Body;
   /** The uploaded file, if the operation takes one; otherwise null. */
   readonly upload: Upload | null;
+  /** Method and headers of the request, for the few operations that depend on them. */
+  readonly request: Pick<Request, "method" | "headers">;
   /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
   /**
@@ -147,6 +164,8 @@ interface Declared {
    * the answer is never a stream.
    */
   readonly streams?: "always" | "when asked";
+  /** Whether the success answer is a file of any type (`FileBody`). */
+  readonly answersFile?: boolean;
   /** Error codes beyond those that every operation of its kind has (`faultsOf` in catalogue.ts). */
   readonly faults?: readonly FaultCode[];
   /** Whether the body may be empty; it then counts as `{}`. */

@@ -24,6 +24,7 @@ import { entityOperations } from "./graph.ts";
 import { historyOperations } from "./history.ts";
 import { keyOperations } from "./keys.ts";
 import { memoryOperations } from "./memories.ts";
+import { fileOperation } from "./memory-file.ts";
 import { graphOperation } from "./memory-graph.ts";
 import { mapOperation } from "./memory-map.ts";
 import { type UploadDependencies, uploadOperation } from "./memory-upload.ts";
@@ -67,6 +68,7 @@ export function allOperations(uses: OperationDependencies): readonly Operation[]
     graphOperation(uses),
     ...entityOperations(uses.entities),
     uploadOperation(uses),
+    fileOperation(uses),
     ...urlOperations(uses),
     ...searchOperations(uses),
     ...chatOperations(uses.chats),

@@ -9,7 +9,7 @@ import type { ConventionsOf } from "./conventions.ts";
 import type { Cors } from "./cors.ts";
 import { faultOf, STATUS_OF } from "./errors.ts";
 import { type Admission, addWindowHeaders } from "./gate.ts";
-import { type Answer, EventBody, JsonText, Page } from "./operation.ts";
+import { type Answer, EventBody, FileBody, JsonText, Page } from "./operation.ts";
 import { eventStream } from "./sse.ts";
 
 /** What responses need. */
@@ -40,6 +40,7 @@ export class Responses {
     if (answer.isReplayed === true) headers["idempotent-replayed"] = "true";
     if (extra !== undefined) Object.assign(headers, extra);
     const { status, body } = answer;
+    if (body instanceof FileBody && body.content === null) admission.fileBytes = body.headers["content-length"] ?? null;
     return body instanceof EventBody
       ? new Response(this.#streamOf(request, admission, body), { status, headers: { ...headers, ...STREAM_HEADERS } })
       : responseOf(answer, headers);
@@ -74,6 +75,7 @@ export class Responses {
       { status, body },
       {
         ...(status === 401 && { "www-authenticate": "Bearer" }),
+        ...(fault.fileBytes !== undefined && { "content-range": `bytes */${fault.fileBytes}` }),
         ...(status === 405 && { allow: fault.allow.join(", ") }),
         ...(status === 429 &&
           fault.retryAfterSeconds !== undefined && { "retry-after": String(fault.retryAfterSeconds) }),
@@ -129,6 +131,7 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
     headers["content-type"] = body.contentType;
     return new Response(body.content, { status, headers: { ...headers, ...body.headers } });
   }
+  if (body instanceof FileBody) return new Response(body.content, { status, headers: { ...headers, ...body.headers } });
   headers["content-type"] = "application/json; charset=utf-8";
   return new Response(body instanceof JsonText ? body.text : JSON.stringify(body), { status, headers });
 }
@@ -136,9 +139,15 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
 /**
  * The response to HEAD: the response to GET without its body, but with the length of that body (RFC 9110, 9.3.2 and
  * 8.6). Without this, Bun would send length 0. Elysia does the same for responses of routes; this function is for all
- * other responses.
+ * other responses, and for files, which are not read to know their length.
+ * @param fileBytes length of a file; null if the answer is none
  */
-export async function headOf(response: Response): Promise<Response> {
+export async function headOf(response: Response, fileBytes: string | null): Promise<Response> {
+  if (fileBytes !== null) {
+    const headers = new Headers(response.headers);
+    headers.set("content-length", fileBytes);
+    return new Response(null, { status: response.status, headers });
+  }
   if (response.body === null) return response;
   const headers = new Headers(response.headers);
   headers.set("content-length", String((await response.arrayBuffer()).byteLength));

@@ -58,7 +58,7 @@ export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWit
     id: memory.id,
     status: state.status,
     ...(shownAttributes(ATTRIBUTES, memory) as ShownAttributes<AttributeName>),
-    source: memory.source === null ? null : { ...memory.source },
+    source: memory.source === null ? null : { ...memory.source, is_kept: memory.originalFile !== null },
     ...(state.status === "completed"
       ? {
           chunk_count: state.chunkCount,

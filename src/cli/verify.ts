@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<DefectKind, string>> = {
   surplus_text: "texts belong to no memory",
   missing_upload: "uploaded files are missing or have another size",
   surplus_upload: "uploaded files belong to no memory",
+  missing_original: "kept files of memories are missing",
+  damaged_original: "kept files of memories have another content than was uploaded",
   stray_relation: "memories have a relation with a deleted memory, or with one of another user or agent",
   wrong_supersession: "memories do not say what supersedes them",
   lost_earlier_text: "earlier texts of memories are lost",

@@ -16,6 +16,7 @@ export type FaultCode =
   | "insufficient_scope"
   | "not_found"
   | "memory_not_found"
+  | "file_not_found"
   | "relation_not_found"
   | "entity_not_found"
   | "chat_not_found"
@@ -32,6 +33,7 @@ export type FaultCode =
   | "invalid_state"
   | "payload_too_large"
   | "unsupported_media_type"
+  | "range_not_satisfiable"
   | "fetch_failed"
   | "rate_limit_exceeded"
   | "query_quota_exceeded"
@@ -52,6 +54,8 @@ export interface FaultDetail {
   readonly retryAfterSeconds?: number;
   /** Methods that the path supports, if the request used another one. */
   readonly allow?: readonly string[];
+  /** Size of the file of which a range was asked, in bytes. */
+  readonly fileBytes?: number;
   /** Refused items of a batch, each with its error. */
   readonly items?: readonly { readonly index: number; readonly error: Fault }[];
   /** The internal cause, for the log only. */
@@ -64,6 +68,7 @@ export class Fault extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[];
+  readonly fileBytes: number | undefined;
   readonly items: FaultDetail["items"];
 
   constructor(
@@ -75,6 +80,7 @@ export class Fault extends Error {
     this.param = detail.param;
     this.retryAfterSeconds = detail.retryAfterSeconds;
     this.allow = detail.allow ?? [];
+    this.fileBytes = detail.fileBytes;
     this.items = detail.items;
   }
 }

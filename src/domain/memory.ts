@@ -55,6 +55,8 @@ export interface Memory extends MemoryAttributes {
   readonly contentBytes: number;
   /** The uploaded file that the memory was made from; null if it was not an upload. */
   readonly source: MemorySource | null;
+  /** Name of the original in `UploadFiles`; null if the uploaded file is not kept. */
+  readonly originalFile: string | null;
   /** Attributes that the caller provided; extraction never overwrites them. */
   readonly given: readonly ExtractedField[];
   /** The passages that another memory supersedes, if the memory has several passages. */
@@ -99,6 +101,8 @@ export interface ReceivedFile {
   readonly source: MemorySource | null;
   /** What the uploader says of pictures; absent: the project's setting holds. */
   readonly ocr?: OcrMode | undefined;
+  /** Whether the file stays after its text was read, as an original. Default: no. */
+  readonly isOriginal?: boolean;
 }
 
 /** Changes to a memory. `metadata` is replaced as a whole. */

@@ -212,6 +212,8 @@ export const EXPORT_FIELDS = {
     text_by: { ...text, isOptional: true },
     source: orNull(withFields<MemorySource>({ filename: text, media_type: text, bytes: count })),
     has_file: apart(flag),
+    /** Whether the file is kept after it was read. It follows in records of type `file`, as one that was not read. */
+    kept_file: { ...apart(flag), isOptional: true },
     error: apart(
       orNull(
         withFields<{ readonly code: FailureCode; readonly message: string }>({
@@ -236,8 +238,8 @@ export const EXPORT_FIELDS = {
     ),
   },
   /**
-   * A part of an uploaded file that has not been read yet, after the record of its memory. `offset` is its position in
-   * bytes, `data` is in base 64.
+   * A part of an uploaded file that has not been read yet or is kept, after the record of its memory. `offset` is its
+   * position in bytes, `data` is in base 64.
    */
   file: { memory_id: idOf("mem"), offset: count, data: text },
   /**

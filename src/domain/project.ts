@@ -70,6 +70,8 @@ export interface ProjectSettings {
   readonly ocr: OcrMode;
   /** IANA name of the zone of users that have none of their own; null: UTC. */
   readonly time_zone: string | null;
+  /** Whether the originals of uploaded files are kept. A change concerns files that are sent later. */
+  readonly keep_files: boolean;
 }
 
 /** Settings of a new project. */
@@ -89,6 +91,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   superseding: "on",
   ocr: "auto",
   time_zone: null,
+  keep_files: false,
 };
 
 /** A stored project. */

@@ -9,6 +9,8 @@
  * - `surplus_text`: a text without a memory
  * - `missing_upload`: a memory whose uploaded file is missing or has another size
  * - `surplus_upload`: an uploaded file without a memory
+ * - `missing_original`: a memory whose kept original is missing
+ * - `damaged_original`: a memory whose kept original has another content than was uploaded
  * - `stray_relation`: a relation with a deleted memory, or of memories of different users or agents
  * - `wrong_supersession`: a memory that does not say what its relations say of it
  * - `lost_earlier_text`: an earlier text that neither its row nor the text archive has
@@ -22,6 +24,8 @@ export type DefectKind =
   | "surplus_text"
   | "missing_upload"
   | "surplus_upload"
+  | "missing_original"
+  | "damaged_original"
   | "stray_relation"
   | "wrong_supersession"
   | "lost_earlier_text"

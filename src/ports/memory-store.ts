@@ -20,7 +20,8 @@ export interface Accepted {
   readonly memory: Memory;
   /**
    * created: a new memory. rewritten: the content is new, or the same content is processed again. updated: only
-   * attributes changed. unchanged: the memory had all of the values before, so nothing was written and no event sent.
+   * attributes changed. unchanged: the memory had all of the values before, so no event is sent and nothing was
+   * written, except that an original that was not kept before is kept now.
    */
   readonly outcome: "created" | "rewritten" | "updated" | "unchanged";
   /** The uploaded file of the replaced content, which no row refers to any more; null if there is none. */

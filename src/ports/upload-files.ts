@@ -1,5 +1,6 @@
-// Storage for uploaded files until their text has been read. A file is first an incoming file, then a kept file, to
-// which the row of a memory refers by name. Implemented by adapters/uploads on a folder.
+// Storage for uploaded files: until their text has been read, and originals as long as their memory has them. A file
+// is first an incoming file, then a kept file, to which the row of a memory refers by name. Implemented by
+// adapters/uploads on a folder.
 //
 // Obligations of an implementation:
 // - Files are readable only by their owner.
@@ -61,6 +62,8 @@ export interface SharedFiles {
   put(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void>;
   /** The bytes of a file in order; nothing if there is no such file. */
   read(name: string): AsyncIterable<Uint8Array>;
+  /** Returns the files of this list that are not there. */
+  missing(names: readonly string[]): Promise<readonly string[]>;
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>;
   /** Names of the files that were stored at least `ageMs` ago. */

@@ -1,18 +1,20 @@
 // Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may
 // see. HTTP is handled in api/; rows and files are accessed through ports.
 
+import { stat } from "node:fs/promises";
 import { isArchive, mayContainFiles, NO_PARTS, type PartCounts } from "../domain/containers.ts";
 import { isConversation } from "../domain/extraction.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { Memory, MemoryChange, MemoryDraft, MemoryState, ReceivedFile } from "../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemorySource, MemoryState, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { isoTime } from "../kit/clock.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
+import { nullIfMissing } from "../kit/if-missing.ts";
 import type { Log } from "../kit/log.ts";
 import type { PublishedMemories, StoredText } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
@@ -20,6 +22,7 @@ import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { ContentCache } from "./content-cache.ts";
+import { withOriginals } from "./originals.ts";
 import { withZonedDates } from "./zones.ts";
 
 /** A memory with its text, as callers see it. */
@@ -53,6 +56,18 @@ const UNREADABLE = {
   },
 } as const satisfies MemoryState;
 
+const LOST_ORIGINAL =
+  "The kept file of this memory is missing or damaged. Send it again, or ask the operator to run `mneme verify --repair`.";
+
+/** The original of a memory's file. */
+export interface Original {
+  /** Identifies the bytes: another file has another name. */
+  readonly name: string;
+  readonly source: MemorySource;
+  /** Path of the complete file on this machine. @throws Fault `internal_error` if it is lost */
+  readonly locate: () => Promise<string>;
+}
+
 /** Maximum length, in UTF-16 code units, of the contents that are stored without a pause for other requests. */
 const PART_CHARACTERS_MAX = 2_000_000;
 
@@ -72,7 +87,7 @@ export interface MemoryServiceDependencies {
     "get" | "getMany" | "isMadeFrom" | "list" | "partCounts" | "waitingContents" | "waitingTextFiles"
   >;
   readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
-  readonly files: Pick<UploadFiles, "readText" | "remove">;
+  readonly files: Pick<UploadFiles, "fetch" | "readText" | "remove">;
   readonly index: PublishedMemories;
   readonly log: Log;
   /** Called with the number of texts that were not shown because they do not match their rows. */
@@ -146,6 +161,29 @@ export class MemoryService {
   }
 
   /**
+   * The original of a memory's file, and where it is on this machine. null if the memory does not exist for this
+   * viewer.
+   * @throws Fault `file_not_found` if the file is not kept; `internal_error` if it is lost
+   */
+  async original(viewer: Viewer, id: MemoryId): Promise<Original | null> {
+    const memory = await visibleMemory(this.#uses.memories, viewer, id);
+    if (memory === null) return null;
+    const { source, originalFile: name } = memory;
+    if (source === null || name === null) throw notKept(source);
+    const locate = async () => {
+      const path = await this.#uses.files.fetch(name);
+      const found = await stat(path).catch(nullIfMissing);
+      if (found?.size === source.bytes) return path;
+      this.#uses.log.error(
+        { memory: id, file: name },
+        "a kept file is missing or damaged: run `mneme verify --repair`",
+      );
+      throw new Fault("internal_error", LOST_ORIGINAL);
+    };
+    return { name, source, locate };
+  }
+
+  /**
    * One page, newest first.
    * @throws Fault `invalid_cursor`; `insufficient_scope` if a confined viewer asks for another user's memories
    */
@@ -179,7 +217,8 @@ export class MemoryService {
     // without drafts, `accept` still refuses a project that does not exist
     for (const part of parts.length === 0 ? [[]] : parts) {
       const dated = await withZonedDates(transaction, viewer.projectId, part);
-      const sent = dated.map((draft) => ({ ...draft, ...senderOf(viewer) }));
+      const kept = await withOriginals(transaction, viewer.projectId, dated);
+      const sent = kept.map((draft) => ({ ...draft, ...senderOf(viewer) }));
       accepted.push(...(await transaction.memories.accept(viewer.projectId, sent)));
       if (part.length < admitted.length) await new Promise(setImmediate); // lets other requests run
     }
@@ -213,7 +252,8 @@ export class MemoryService {
     const { userId = before.userId } = change;
     const [dated] = await withZonedDates(transaction, viewer.projectId, [{ ...change, userId }]);
     const occurred = dated?.occurredAt === undefined ? {} : { occurredAt: dated.occurredAt };
-    const changed = { ...change, ...occurred, ...senderOf(viewer) };
+    const [kept = change] = await withOriginals(transaction, viewer.projectId, [change]);
+    const changed = { ...kept, ...occurred, ...senderOf(viewer) };
     const accepted = await transaction.memories.change(viewer.projectId, id, changed);
     if (accepted === null) return null;
     return this.#follow(transaction, viewer.projectId, accepted, dayOf(before) !== dayOf(accepted.memory));
@@ -434,6 +474,14 @@ function dayOf(dated: Pick<MemoryDraft, "occurredAt" | "occurredAtGiven" | "meta
 /** Who sends a draft or a change. */
 function senderOf({ keyId }: Viewer): { readonly by?: string } {
   return keyId === undefined ? {} : { by: keyId };
+}
+
+function notKept(source: MemorySource | null): Fault {
+  const why =
+    source === null
+      ? "This memory was not made from a file."
+      : "The file of this memory was not kept: set `keep_files` in the project, and send the file again.";
+  return new Fault("file_not_found", why);
 }
 
 /** Whether the content of a draft or a change is processed: it is new, or its memory had failed. */

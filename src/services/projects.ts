@@ -38,6 +38,7 @@ export interface SettingsChange {
   readonly superseding?: Superseding | null;
   readonly ocr?: OcrMode | null;
   readonly time_zone?: string | null;
+  readonly keep_files?: boolean | null;
 }
 
 /** A change to a project, as a caller sends it. */
@@ -225,6 +226,8 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
       change.superseding === undefined ? settings.superseding : (change.superseding ?? DEFAULT_SETTINGS.superseding),
     ocr: change.ocr === undefined ? settings.ocr : (change.ocr ?? DEFAULT_SETTINGS.ocr),
     time_zone: change.time_zone === undefined ? settings.time_zone : change.time_zone,
+    keep_files:
+      change.keep_files === undefined ? settings.keep_files : (change.keep_files ?? DEFAULT_SETTINGS.keep_files),
   };
 }
 

@@ -18,6 +18,8 @@ export interface NewMemory {
   readonly fingerprint: ContentFingerprint;
   /** The column `source`. */
   readonly source: string | null;
+  /** The column `original_file`. */
+  readonly originalFile: string | null;
   readonly columns: GivenColumns;
 }
 

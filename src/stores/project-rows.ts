@@ -15,7 +15,7 @@ import { projectErasure, REMOVED_KEY } from "./erasure.ts";
 import { type PagedList, readPage } from "./pages.ts";
 import { RelationRows } from "./relations/relation-rows.ts";
 import type { MemoryRow } from "./rows/memory.ts";
-import { keptFileOf } from "./rows/memory-file.ts";
+import { fileOf } from "./rows/memory-file.ts";
 import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "./rows/project.ts";
 import { newId } from "./rows/random.ts";
 import { PROJECT_KEY } from "./rows/sql.ts";
@@ -179,8 +179,11 @@ export class ProjectRows {
   /** See AccountStore.eraseMemoriesOfRemoved. */
   async eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Promise<readonly string[]> {
     this.context.noteErasure();
-    const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE_MEMORIES, { project: id, keys });
-    return rows.flatMap((row) => keptFileOf(row) ?? []);
+    const rows = await this.session.all<Pick<MemoryRow, "source" | "original_file">>(ERASE_MEMORIES, {
+      project: id,
+      keys,
+    });
+    return rows.flatMap((row) => fileOf(row) ?? []);
   }
 
   /** See AccountStore.eraseProject. */

@@ -8,7 +8,7 @@ import type { StoreContext } from "./context.ts";
 import type { Dialect } from "./dialect.ts";
 import { MemoryExpiry } from "./memories/memory-expiry.ts";
 import type { MemoryRow } from "./rows/memory.ts";
-import { keptFileOf } from "./rows/memory-file.ts";
+import { fileOf } from "./rows/memory-file.ts";
 import { lockProjects, type Session } from "./session.ts";
 
 // skips removed projects: their memories are erased with the project
@@ -38,7 +38,7 @@ const PURGEABLE = ({ retentionDays }: Dialect) => `SELECT memory_key FROM memori
 // The unary plus keeps SQLite from using the index on is_retracted, which has all deleted and expired memories.
 // Triggers and cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
 const ERASE = ({ isIn }: Dialect) => `DELETE FROM memories
-  WHERE memory_key ${isIn("keys")} AND +is_retracted = 1 AND deleted_at IS NOT NULL RETURNING source`;
+  WHERE memory_key ${isIn("keys")} AND +is_retracted = 1 AND deleted_at IS NOT NULL RETURNING source, original_file`;
 
 /** Deleted and expired memories. */
 export class StoredRetirement implements RetirementStore {
@@ -70,8 +70,8 @@ export class StoredRetirement implements RetirementStore {
   async erase(keys: readonly MemoryKey[]): Promise<readonly string[]> {
     this.context.noteErasure();
     await lockProjects(this.session, PROJECTS_OF, { keys });
-    const rows = await this.session.all<Pick<MemoryRow, "source">>(ERASE, { keys });
-    return rows.flatMap((row) => keptFileOf(row) ?? []);
+    const rows = await this.session.all<Pick<MemoryRow, "source" | "original_file">>(ERASE, { keys });
+    return rows.flatMap((row) => fileOf(row) ?? []);
   }
 
   eraseTraces(): Promise<boolean> {

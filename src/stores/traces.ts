@@ -17,8 +17,8 @@ const END_RETENTION = ({ isIn }: Dialect) =>
   `UPDATE memories SET is_purge_asked = 1 WHERE memory_key ${isIn("keys")} AND deleted_at IS NOT NULL`;
 const ANSWERS_FROM = ({ isIn }: Dialect) =>
   `SELECT count(DISTINCT message_key) AS n FROM message_sources WHERE memory_key ${isIn("keys")}`;
-const SOURCES = ({ isIn }: Dialect) =>
-  `SELECT source FROM memories WHERE memory_key ${isIn("keys")} AND source IS NOT NULL`;
+const FILES = ({ isIn }: Dialect) =>
+  `SELECT source, original_file FROM memories WHERE memory_key ${isIn("keys")} AND source IS NOT NULL`;
 
 function termsIn({ isIn }: Dialect): OwnerTerms {
   return { project: "$project", user: "$user", userId: "$id", keys: isIn("keys"), ids: isIn("ids", "text") };
@@ -64,7 +64,7 @@ export class StoredTraces implements TraceStore {
       texts.texts += stored.size;
       for (const { chunks } of stored.values()) texts.chunks += chunks.length;
     }
-    const uploads = { files: await this.write((session) => countFiles(session, keys)) };
+    const uploads = await this.write((session) => countFiles(session, keys));
     const { rows: ofRows, texts: ofTexts } = this.names;
     if (ofRows === ofTexts) return { [ofRows]: { ...rows, ...texts }, uploads };
     return { [ofRows]: rows, [ofTexts]: texts, uploads };
@@ -115,7 +115,9 @@ async function countRows(rows: Session, subject: Subject): Promise<Readonly<Reco
   return counts;
 }
 
-async function countFiles(rows: Session, keys: readonly bigint[]): Promise<number> {
-  const found = await rows.all<{ readonly source: string }>(SOURCES, { keys });
-  return found.filter((row) => keptFileOf(row) !== null).length;
+/** Numbers of files that wait to be read, and of originals. A file that is both is one of each. */
+async function countFiles(rows: Session, keys: readonly bigint[]): Promise<Readonly<Record<string, number>>> {
+  const found = await rows.all<{ readonly source: string; readonly original_file: string | null }>(FILES, { keys });
+  const waiting = found.filter((row) => keptFileOf(row) !== null).length;
+  return { files: waiting, kept_files: found.filter((row) => row.original_file !== null).length };
 }

@@ -149,7 +149,10 @@ async function build(): Promise<World> {
   };
   const { id: projectId, key: owner } = await newProject(mark());
   const secret = marker();
-  await made("PUT", TEST_KEY, `/projects/${projectId}`, { llm: { api_key: secret, model: mark() } });
+  await made("PUT", TEST_KEY, `/projects/${projectId}`, {
+    llm: { api_key: secret, model: mark() },
+    keep_files: true,
+  });
   const hook = `/${mark()}`;
   const webhook = await made("POST", owner, "/webhooks", {
     url: `http://127.0.0.1:${receiver.port}${hook}`,
@@ -250,6 +253,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "GET /memories/count": (_, naming) => ({ target: `/memories/count?${query(naming)}` }),
   "POST /memories/retry": (_, naming) => ({ target: "/memories/retry", body: naming }),
   "GET /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}` }),
+  "GET /memories/{}/file": ({ failedMemoryId }) => ({ target: `/memories/${failedMemoryId}/file` }),
   "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
   "GET /memories/map": (_, naming) => ({ target: `/memories/map?${query(naming)}` }),
   "GET /graph/entities": (_, naming) => ({ target: `/graph/entities?${query({ limit: "100", ...naming })}` }),

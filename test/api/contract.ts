@@ -35,6 +35,8 @@ export interface Promised {
   /** Whether a key that is confined to one user may call the operation. */
   readonly isForConfinedKeys: boolean;
   readonly heedsIdempotencyKey: boolean;
+  /** Names of the headers that it reads besides those that all do. */
+  readonly headers: readonly string[];
   /** Names of the query parameters. */
   readonly query: readonly string[];
   /** Names of the body's fields; null if there is no body. */
@@ -43,7 +45,7 @@ export interface Promised {
   readonly required: readonly string[];
 }
 
-type Rest = Partial<Pick<Promised, "name" | "perMinute" | "query" | "body" | "required">>;
+type Rest = Partial<Pick<Promised, "name" | "perMinute" | "headers" | "query" | "body" | "required">>;
 type Area = readonly [scope: Scope, isForConfinedKeys: boolean];
 
 const PER_MINUTE = { GET: 300, POST: 100, PUT: 100, PATCH: 100, DELETE: 100 } as const;
@@ -102,6 +104,7 @@ const PROJECT = [
   "superseding",
   "ocr",
   "time_zone",
+  "keep_files",
 ];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
@@ -123,6 +126,7 @@ function promised(
     successes,
     isForConfinedKeys,
     heedsIdempotencyKey,
+    headers: [],
     query: [],
     body: null,
     required: [],
@@ -169,6 +173,10 @@ export const OPERATIONS: readonly Promised[] = [
   }),
   promised("GET /memories/{}/history", readMemories, [200], false, { name: "getMemoryHistory", query: PAGE }),
   promised("DELETE /memories/{}/history", writeMemories, [204], false, { name: "eraseMemoryHistory" }),
+  promised("GET /memories/{}/file", readMemories, [200, 206, 304], false, {
+    name: "getMemoryFile",
+    headers: ["Range", "If-None-Match", "If-Range"],
+  }),
   promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
   promised("GET /memories/map", readMemories, [200], false, {
     name: "getMemoryMap",
@@ -385,6 +393,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "superseding",
     "ocr",
     "time_zone",
+    "keep_files",
     "created_at",
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
@@ -420,13 +429,14 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ["insufficient_scope"],
   404: [
     ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found", "job_not_found"],
-    ...["relation_not_found", "entity_not_found"],
+    ...["relation_not_found", "entity_not_found", "file_not_found"],
     ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],
   409: ["idempotency_conflict", "external_id_conflict", "invalid_state"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
+  416: ["range_not_satisfiable"],
   422: ["fetch_failed"],
   429: ["rate_limit_exceeded", "query_quota_exceeded", "document_quota_exceeded", "storage_quota_exceeded"],
   500: ["internal_error"],

@@ -12,6 +12,7 @@ const EXPOSED = [
   "X-RateLimit-Reset",
   "Retry-After",
   "Idempotent-Replayed",
+  ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
 ];
 
 function preflight(origin: string | null, more: Record<string, string> = {}): Request {
@@ -71,6 +72,7 @@ describe("with origins", () => {
       "Mcp-Protocol-Version",
       "Mcp-Method",
       "Mcp-Name",
+      ...["Range", "If-Range", "If-None-Match"],
     ]);
     expect(Number(headers["access-control-max-age"])).toBeGreaterThan(0);
   });

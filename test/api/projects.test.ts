@@ -26,6 +26,7 @@ const FIELDS = [
   "superseding",
   "ocr",
   "time_zone",
+  "keep_files",
 ].sort();
 /** The embedder of new projects, whose manifest has the default of `min_evidence`. */
 const DEFAULT_EMBEDDER = embedderOf(
@@ -42,6 +43,7 @@ const DEFAULTS = {
   superseding: "on",
   ocr: "auto",
   time_zone: null,
+  keep_files: false,
 };
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });

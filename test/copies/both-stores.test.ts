@@ -2,7 +2,7 @@
 // with a running server and without one. The export of a project is the same file from both stores.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backup, restore } from "../../src/cli/backup.ts";
@@ -66,6 +66,32 @@ async function settled({ call }: TestService): Promise<void> {
   });
 }
 
+/** Its file has two pieces in a database, and its text is short. */
+const MANUAL = `<p>Turn the brass valve to the left.</p><!--${"All is well. ".repeat(100_000)}-->`;
+const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
+
+/** Uploads a file, waits until it is read, and returns the id of its memory. */
+async function upload(service: TestService, name: string, content: string): Promise<string> {
+  const form = new FormData();
+  form.set("file", new File([content], name));
+  const url = "http://mneme.test/v1/memories/upload";
+  const sent = await service.send(new Request(url, { method: "POST", headers, body: form }));
+  await service.settled(sent.body.id);
+  return sent.body.id;
+}
+
+/** The kept files of a project, by memory. */
+async function keptFiles(service: TestService, key = headers): Promise<ReadonlyMap<string, string>> {
+  const { body } = await service.call("GET", "/v1/memories?limit=100", undefined, key);
+  const kept = body.data.filter(({ source }: { source: { is_kept: boolean } | null }) => source?.is_kept === true);
+  const files = new Map<string, string>();
+  for (const { id } of kept) {
+    const request = new Request(`http://mneme.test/v1/memories/${id}/file`, { headers: key });
+    files.set(id, await (await service.service.handle(request)).text());
+  }
+  return files;
+}
+
 async function fill(service: TestService): Promise<void> {
   const { call, store } = service;
   await call("PUT", "/v1/project", { name: "Notes of 東京", retention_days: 7, default_mode: "fast" });
@@ -82,12 +108,9 @@ async function fill(service: TestService): Promise<void> {
   const { body: chat } = await call("POST", "/v1/chats", { userId: "ada", title: "keys" });
   await call("POST", `/v1/chats/${chat.id}/messages`, { message: "Where is the spare key?" });
   await call("POST", "/v1/webhooks", { url: "https://example.com/hook", events: ["memory.completed"] });
-  const form = new FormData();
-  form.set("file", new File([`%PDF-1.4\n${"damaged ".repeat(99)}`], "broken.pdf", { type: "application/pdf" }));
-  const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
-  const url = "http://mneme.test/v1/memories/upload";
-  const upload = await service.send(new Request(url, { method: "POST", headers, body: form }));
-  await service.settled(upload.body.id);
+  await upload(service, "broken.pdf", `%PDF-1.4\n${"damaged ".repeat(99)}`);
+  await call("PUT", "/v1/project", { keep_files: true });
+  await upload(service, "manual.html", MANUAL);
   await settled(service);
 }
 
@@ -154,16 +177,21 @@ withPostgres("commands on copies", () => {
 
     test("an exported project is imported with the same content and vectors, and found again", async () => {
       const lines = await exported(place, `${kind}.jsonl`, "--vectors");
-      expect(lines.filter((line) => line.startsWith('{"type":"vectors"')).length).toBe(3);
+      expect(lines.some((line) => line.startsWith('{"type":"vectors"'))).toBe(true);
+      expect(lines.filter((line) => line.includes('"kept_file":true')).length).toBe(1);
+      expect([...(await keptFiles(server.service)).values()]).toEqual([MANUAL]);
       const target = await newPlace(kind, `imported-${kind}`);
       const other = await serve(target);
       const said = await importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
       const [, id = ""] = /Project (\S+) is imported/.exec(said) ?? [];
       await until("all are indexed", () => {
         const rows = storedRows({ ...target, database: target.url }).get("memories") ?? [];
-        return rows.length === 4 && rows.every(({ status }) => status !== "processing");
+        return rows.length === 5 && rows.every(({ status }) => status !== "processing");
       });
       expect(await exported(target, `${kind}-again.jsonl`, "--project", id, "--vectors")).toEqual(lines);
+      const key = { authorization: `Bearer ${other.service.addKey(["*"], id)}` };
+      if (kind === "embedded") expect(await keptFiles(other.service, key)).toEqual(await keptFiles(server.service));
+      expect((await verifyCommand(flagsOf(target), startOn(target))).exitCode).toBe(0);
       const again = importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
       expect(await failureOf(again)).toContain("exists already");
       expect((storedRows({ ...target, database: target.url }).get("projects") ?? []).length).toBe(2);
@@ -172,10 +200,13 @@ withPostgres("commands on copies", () => {
 
     test("a backup is restored to the same content", async () => {
       const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
-      expect(said).toContain("4 memories and 1 unread uploads");
+      expect(said).toContain("5 memories and 1 unread uploads");
       const restored = { dataDir: path(`restored-${kind}`), url: null };
       await restore([path(`backup-${kind}`), ...flagsOf(restored)], startOn(restored));
       expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
+      const opened = await serve(restored);
+      expect(await keptFiles(opened.service)).toEqual(await keptFiles(server.service));
+      await opened.stop();
       const withIndex = backup([path(`backup-${kind}`), ...flagsOf(place), "--with-index"], startOn(place));
       expect(await failureOf(withIndex)).toContain(kind === "postgres" ? "leave --with-index out" : "no failure");
     });
@@ -200,7 +231,7 @@ withPostgres("commands on copies", () => {
       const said = await reindexCommand(flagsOf(place), startOn(place));
       isDone = true;
       await searches;
-      expect(said).toContain("3 of 3 memories rebuilt");
+      expect(said).toContain("4 of 4 memories rebuilt");
       expect(await search(server.service, "the key of the boathouse")).toEqual(before);
       if (other === null) return;
       expect(await search(other.service, "the key of the boathouse")).toEqual(before);
@@ -235,6 +266,36 @@ withPostgres("commands on copies", () => {
       expect([body.status, body.error.message]).toEqual(["failed", expect.stringContaining("Send it again")]);
       const aside = readdirSync(join(place.dataDir, "quarantine"), { recursive: true });
       expect(aside.some((name) => String(name).endsWith("lost-texts.jsonl"))).toBe(true);
+    });
+
+    test("verify names a kept file that is damaged or missing, and a repair makes its memory say so", async () => {
+      const added = [await upload(server.service, "a.txt", "One kept."), await upload(server.service, "b.txt", "Two.")];
+      const names = (storedRows({ ...place, database: place.url }).get("memories") ?? []).flatMap((row) =>
+        added.includes(String(row.id)) ? [String(row.original_file)] : [],
+      );
+      expect(names).toHaveLength(2);
+      const [first = "", second = ""] = names;
+      if (kind === "embedded") {
+        writeFileSync(join(place.dataDir, "uploads", first), "One kepT.");
+        rmSync(join(place.dataDir, "uploads", second));
+      } else {
+        const rows = { ...place, database: place.url };
+        await changeRows(rows, `UPDATE kept_files SET bytes = 'One kepT.' WHERE name = '${first}'`);
+        await changeRows(rows, `DELETE FROM kept_files WHERE name = '${second}'`);
+      }
+      const damaged = await verifyCommand(flagsOf(place), startOn(place));
+      expect(damaged.exitCode).toBe(1);
+      for (const what of ["kept files of memories are missing", "have another content than was uploaded", ...added]) {
+        expect(damaged.text).toContain(what);
+      }
+      expect(await failureOf(exported(place, `${kind}-damaged.jsonl`))).toContain("verify");
+      const repaired = await verifyCommand([...flagsOf(place), "--repair"], startOn(place));
+      expect([repaired.exitCode, repaired.text]).toEqual([0, expect.stringContaining("the originals of 1 memories")]);
+      for (const id of added) {
+        const { body } = await server.service.call("GET", `/v1/memories/${id}`);
+        expect(body).toMatchObject({ status: "completed", source: { is_kept: false } });
+        await server.service.call("DELETE", `/v1/memories/${id}?purge=true`);
+      }
     });
 
     test("verify finds relations that fit no memories, and repairs what follows from them", async () => {
@@ -272,12 +333,15 @@ withPostgres("commands on copies", () => {
       const store = kind === "postgres" ? "postgres" : "mneme.sqlite";
       expect(receipt.erased[store]).toMatchObject({ memories: 1, earlier_texts: 1 });
       expect(receipt.erased.projects.chunks).toBe(1);
+      const file = await upload(server.service, "zeppelin.txt", "Zeppelins are kept here.");
+      const ofFile = JSON.parse(await forgetCommand(["memory", file, ...flagsOf(place)], startOn(place)));
+      expect(ofFile.erased.uploads).toEqual({ files: 0, kept_files: 1 });
       const ofUser = JSON.parse(await forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)));
       expect(ofUser.erased[store]).toMatchObject({ memories: 1, users: 1, chats: 1, messages: 2, user_events: 1 });
       const rows = JSON.stringify([...storedRows({ ...place, database: place.url })], (_, value) =>
         typeof value === "bigint" ? String(value) : value,
       );
-      for (const erased of ["zeppelins", "balloons", "barometer", '"ada"'])
+      for (const erased of ["zeppelins", "balloons", "zeppelin.txt", "barometer", '"ada"'])
         expect([erased, rows.includes(erased)]).toEqual([erased, false]);
       expect((await search(server.service, "barometer boathouse zeppelins")).length).toBeGreaterThan(0);
       expect(await failureOf(forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)))).toContain("no user");

@@ -68,7 +68,7 @@ test("a memory leaves no trace, whether it was deleted before or not, and the re
       "mneme.sqlite": { memories: 1, memory_tags: 1, message_sources: 1, idempotency_records: 1, deliveries: 1 },
       "memories.duckdb": { texts: 1, chunks: 1 },
       projects: { chunks: 1 },
-      uploads: { files: 0 },
+      uploads: { files: 0, kept_files: 0 },
     },
   });
   expect(receipt.notes[0]).toContain("Backups and exports that were made before are not covered");

@@ -43,7 +43,7 @@ describe.skipIf(reason !== null)(`${KILLS} random kills (MNEME_TEST_SEED=${SEED}
         if (stage === null || n % KILLS_PER_STAGE === 0) {
           acknowledged += stage?.oracle.acknowledged ?? 0;
           await stage?.close();
-          stage = new Stage(SEED + n);
+          stage = new Stage(SEED + n, undefined, true);
         }
         const kind = kinds[n % kinds.length] ?? "moment";
         const killed = await stage.killAtRandom(kind, random);

@@ -58,8 +58,13 @@ export class Stage {
   /**
    * @param seed seed of the choices of the writers
    * @param existing default: a new data directory of which nothing is known
+   * @param keepsFiles whether the project keeps the originals of uploads
    */
-  constructor(seed: number, existing?: { readonly dataDir: string; readonly oracle: Oracle }) {
+  constructor(
+    seed: number,
+    existing?: { readonly dataDir: string; readonly oracle: Oracle },
+    private readonly keepsFiles = false,
+  ) {
     this.dataDir = existing?.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-stage-"));
     this.oracle = existing?.oracle ?? new Oracle();
     this.faults = new Faults(this.dataDir);
@@ -81,6 +86,8 @@ export class Stage {
       environment: { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH, ...this.faults.environment },
       flags: ["--log-level", "warn"],
     });
+    const { keepsFiles } = this;
+    if (keepsFiles) await ifAnswered(callerOf(this.#server).call("PUT", "/v1/project", { keep_files: true }));
     return this.#server;
   }
 
@@ -102,30 +109,38 @@ export class Stage {
   }
 
   /**
-   * When all memories have been processed, no uploaded file and no file with a long text is left. A memory that was
-   * deleted before it was processed keeps its file until its retention ends.
+   * When all memories have been processed, the files that are left are the originals, and each original is there. A
+   * memory that was deleted before it was processed keeps its file until its retention ends.
    */
   async #checkKeptFiles(): Promise<readonly Finding[]> {
-    const files = () => {
-      const kept = this.#filesOfDeleted();
-      return readdirSync(join(this.dataDir, "uploads"), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && !kept.has(entry.name))
+    const wrong = () => {
+      const { originals, ofDeleted } = this.#filesOfRows();
+      const found = readdirSync(join(this.dataDir, "uploads"), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
         .map(({ name }) => name);
+      const surplus = found.filter((name) => !originals.has(name) && !ofDeleted.has(name));
+      const missing = [...originals].filter((name) => !found.includes(name));
+      return [...surplus.map((name) => `surplus ${name}`), ...missing.map((name) => `missing ${name}`)];
     };
-    if (await isWithin(() => files().length === 0, WAIT_MS)) return [];
-    return [{ kind: "unknown", what: `files in uploads: ${files().join(", ")}` }];
+    if (await isWithin(() => wrong().length === 0, WAIT_MS)) return [];
+    return [{ kind: "unknown", what: `files in uploads: ${wrong().join(", ")}` }];
   }
 
-  #filesOfDeleted(): ReadonlySet<string> {
+  #filesOfRows(): { readonly originals: ReadonlySet<string>; readonly ofDeleted: ReadonlySet<string> } {
     const database = openDatabase(join(this.dataDir, "mneme.sqlite"));
     try {
-      const sql = "SELECT source ->> '$.file' AS file FROM memories WHERE deleted_at IS NOT NULL";
-      return new Set(
-        database
-          .prepare<{ file: string | null }>(sql)
-          .all({})
-          .flatMap(({ file }) => file ?? []),
-      );
+      const namesIn = (sql: string) =>
+        new Set(
+          database
+            .prepare<{ name: string }>(sql)
+            .all({})
+            .map(({ name }) => name),
+        );
+      return {
+        originals: namesIn("SELECT original_file AS name FROM memories WHERE original_file IS NOT NULL"),
+        ofDeleted: namesIn(`SELECT source ->> '$.file' AS name FROM memories
+          WHERE deleted_at IS NOT NULL AND source ->> '$.file' IS NOT NULL`),
+      };
     } finally {
       database.close();
     }

@@ -8,6 +8,7 @@ import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import type { Config } from "../../src/config.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { fileForm, formRequest } from "../support/forms.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -48,6 +49,33 @@ withPostgres("two nodes", () => {
     expect(status).toBe(200);
     return body.results.map(({ content }: { readonly content: string }) => content);
   };
+
+  test("a kept file that one node received is read in parts from the other, and is gone after a purge there", async () => {
+    await node(0).call("PUT", "/v1/project", { keep_files: true });
+    // two pieces in the database, and little text
+    const content = `<p>Digits.</p><!--${"0123456789".repeat(200_000)}-->456`;
+    const sent = await node(0).send(
+      formRequest("http://mneme.test/v1/memories/upload", fileForm("digits.html", content), {
+        headers: { authorization: `Bearer ${TEST_KEY}` },
+      }),
+    );
+    const { id } = sent.body;
+    expect((await node(0).settled(id)).body.source.is_kept).toBe(true);
+    const part = async (at: number, range: string) => {
+      const headers = { authorization: `Bearer ${TEST_KEY}`, range };
+      const request = new Request(`http://mneme.test/v1/memories/${id}/file`, { headers });
+      const response = await node(at).service.handle(request);
+      return [response.status, (await response.text()).slice(0, 20)];
+    };
+    for (const at of [0, 1]) {
+      expect(await part(at, "bytes=1048574-1048579")).toEqual([206, content.slice(1_048_574, 1_048_580)]);
+      expect(await part(at, "bytes=-3")).toEqual([206, "456"]);
+    }
+    expect((await beside`SELECT count(*)::int AS n FROM kept_files`)[0].n).toBeGreaterThan(1);
+    expect((await node(1).call("DELETE", `/v1/memories/${id}?purge=true`)).status).toBe(204);
+    expect((await beside`SELECT count(*)::int AS n FROM kept_files`)[0].n).toBe(0);
+    for (const at of [0, 1]) expect((await part(at, "bytes=0-1"))[0]).toBe(404);
+  });
 
   test("a memory that one node completed is found by the other at once, changed by either, and gone after its deletion", async () => {
     const text = "The ferry to Lund leaves at nine from pier two.";

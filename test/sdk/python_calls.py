@@ -120,6 +120,13 @@ def check(make):  # noqa: PLR0915
     )
     assert uploaded.source.filename == "boiler.md"
     assert (uploaded.tags, uploaded.metadata["n"], steps[-1]) == (["house"], 2**63 + 1, (len(notes), len(notes)))
+    assert mneme.project.update(keep_files=True).keep_files is True
+    kept = mneme.memories.upload(b"0123456789", filename="digits.txt", wait=True)
+    assert kept.source.is_kept is True
+    assert mneme.memories.file(kept.id) == b"0123456789"
+    assert mneme.memories.file(kept.id, start=2, end=5) == b"234"
+    assert mneme.memories.file(kept.id, start=8) == b"89"
+    assert mneme.project.update(keep_files=None).keep_files is False
     damaged = b"%PDF-1.7\nand nothing else"
     bad = (sdk.ProcessingError, sdk.InvalidRequestError)
     try:

@@ -52,6 +52,18 @@ await assert.rejects(
   (error) => error instanceof sdk.ProcessingError || error instanceof sdk.InvalidRequestError,
 );
 
+await assert.rejects(mneme.memories.file(uploaded.id), sdk.NotFoundError);
+assert.equal((await mneme.project.update({ keep_files: true })).keep_files, true);
+const kept = await mneme.memories.upload(new File(["0123456789"], "digits.txt"), {}, { wait: true });
+assert.equal(kept.source.is_kept, true);
+const textOf = ({ body }) => new Response(body).text();
+const digits = await mneme.memories.file(kept.id);
+assert.deepEqual([digits.type, digits.bytes, await textOf(digits)], ["text/plain", 10, "0123456789"]);
+assert.equal(await textOf(await mneme.memories.file(kept.id, { start: 2, end: 5 })), "234");
+assert.equal(await textOf(await mneme.memories.file(kept.id, { start: 8 })), "89");
+await assert.rejects(mneme.memories.file(kept.id, { start: 10 }), (error) => error.status === 416);
+assert.equal((await mneme.project.update({ keep_files: null })).keep_files, false);
+
 assert.equal((await mneme.memories.get(memory.id)).id, memory.id);
 assert.equal((await mneme.memories.wait(memory.id)).status, "completed");
 const ids = [];

@@ -77,6 +77,7 @@ onEachDatabase("AccountStore", (open) => {
         superseding: "suggest",
         ocr: "off",
         time_zone: "Asia/Tokyo",
+        keep_files: true,
       };
       const made = await store.createProject({ name: "ö 😀", plan: "pro", settings });
       expect(isId("prj", made.id)).toBe(true);

@@ -13,7 +13,7 @@ import type { JobStore } from "../../src/ports/job-store.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
 import type { RetirementStore } from "../../src/ports/retirement-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
-import { LEASE_MS, memoryActions, uploadDraft } from "../contract/memory-actions.ts";
+import { EXTRACTED, LEASE_MS, memoryActions, uploadDraft } from "../contract/memory-actions.ts";
 import { RandomWalk } from "../contract/memory-walk.ts";
 import {
   ALL_VISIBLE,
@@ -98,7 +98,7 @@ onEachDatabase("MemoryStore", (open) => {
         agentId: "ägent",
         sessionId: "s 1",
         contentBytes: 12,
-        source: null,
+        ...{ source: null, originalFile: null },
         given: ["title", "type", "tags", "language"],
         supersededBy: null,
         supersededPassages: null,
@@ -1089,6 +1089,72 @@ onEachDatabase("MemoryStore", (open) => {
       const short = await accept({ content: "Short.", externalId: "e" });
       expect([short.outcome, short.releasedFile]).toEqual(["rewritten", "t2"]);
       expect((await store.waitingTextFiles([memory.key])).size).toBe(0);
+    });
+  });
+
+  describe("an original", () => {
+    const original = (file: string, bytes = 7): MemoryDraft => {
+      const { upload, ...draft } = uploadDraft(file, bytes);
+      if (upload === undefined) throw new Error("the draft of an upload has no file");
+      return { ...draft, upload: { ...upload, isOriginal: true }, externalId: "e" };
+    };
+    const usedBytes = async () => (await stores.accounts.usage(project)).storageBytes;
+    const completeRead = async (contentBytes: number) => {
+      const [job] = await jobStore.claim({ jobs: 1, contentBytes: 1e9, leaseMs: LEASE_MS });
+      if (job === undefined) throw new Error("there is no job");
+      const read = { contentBytes, title: null, marks: [] };
+      await jobStore.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1, read }]);
+    };
+
+    test("stays referred to after it was read, counts beside the text, and is released by new content", async () => {
+      const { memory } = await accept(original("f1"));
+      expect([memory.originalFile, await usedBytes()]).toEqual(["f1", 7]);
+      await completeRead(100);
+      expect([(await reread(memory))?.originalFile, await usedBytes()]).toEqual(["f1", 107]);
+      expect(await store.unreferencedFiles(["f1", "f2"])).toEqual(["f2"]);
+      await jobStore.reopen([memory.key]);
+      await completeRead(100);
+      expect(await usedBytes()).toBe(107);
+      expect(await accept(original("f2"))).toMatchObject({ outcome: "unchanged", releasedFile: null });
+      const next = await accept(original("f3", 8));
+      expect([next.outcome, next.releasedFile, next.memory.originalFile]).toEqual(["rewritten", "f1", "f3"]);
+      expect(await usedBytes()).toBe(8);
+      await completeRead(50);
+      expect(await accept({ content: "text", externalId: "e" })).toMatchObject({
+        ...{ outcome: "rewritten", releasedFile: "f3", memory: { originalFile: null, source: null } },
+      });
+      expect(await usedBytes()).toBe(4);
+      expect(await store.unreferencedFiles(["f1", "f3"])).toEqual(["f1", "f3"]);
+    });
+
+    test("is the file that waits, or one that is sent again, of a memory that had none", async () => {
+      const { memory } = await accept({ ...uploadDraft("f1", 7), externalId: "e" });
+      expect(memory.originalFile).toBeNull();
+      const waiting = await accept(original("f2"));
+      expect([waiting.outcome, waiting.memory.originalFile, await usedBytes()]).toEqual(["unchanged", "f1", 7]);
+      await completeRead(100);
+      expect(await usedBytes()).toBe(107);
+      await accept({ ...uploadDraft("f3", 9), externalId: "e" });
+      await completeRead(100);
+      expect([(await reread(memory))?.originalFile, await usedBytes()]).toEqual([null, 100]);
+      const titled = await accept({ ...original("f4", 9), title: "With a title" });
+      expect([titled.outcome, titled.memory.originalFile, await usedBytes()]).toEqual(["updated", "f4", 109]);
+    });
+
+    test("counts no more after its memory was deleted, and is named when the memory is erased", async () => {
+      const { memory } = await accept(original("f1"));
+      await completeRead(100);
+      await store.remove(project, memory.id, { purges: true });
+      expect(await usedBytes()).toBe(0);
+      expect(await store.unreferencedFiles(["f1"])).toEqual([]);
+      await retirement.markRetracted([memory.key]);
+      expect(await retirement.erase([memory.key])).toEqual(["f1"]);
+      expect(await store.unreferencedFiles(["f1"])).toEqual(["f1"]);
+    });
+
+    test("is not a long text", async () => {
+      const upload = { file: "t1", bytes: 3, sha256: new Uint8Array(32), source: null, isOriginal: true };
+      expect((await accept({ content: "", upload })).memory.originalFile).toBeNull();
     });
   });
 

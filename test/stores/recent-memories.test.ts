@@ -20,7 +20,7 @@ function recentMemories(metadata: string | null = null) {
       ...{ memory_key: keyOf(number), id: idOf(number), project_key: 1n, version: 1n, status: "processing" },
       ...{ attempts: 0n, given: "[]", content_bytes: 1n, created_at: 1n, updated_at: 1n, metadata },
       ...{ title: null, type: null, tags: null, language: null, user_key: null, user_id: null, external_id: null },
-      ...{ agent_id: null, session_id: null, source: null, expires_at: null, occurred_at: null },
+      ...{ agent_id: null, session_id: null, source: null, original_file: null, expires_at: null, occurred_at: null },
       occurred_at_given: null,
       ...{ chunk_count: 0n, extraction: null, error_code: null, error_message: null, is_reindexed: 0n },
       ...{ superseded_by: null, superseded_passages: null },

@@ -382,7 +382,7 @@ describe("a file of schema version 1", () => {
       occurredAt: null,
       occurredAtGiven: null,
       contentBytes: 4,
-      source: null,
+      ...{ source: null, originalFile: null },
       given: [],
       supersededBy: null,
       supersededPassages: null,

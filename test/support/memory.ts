@@ -26,6 +26,7 @@ export function completedMemory(changes: Partial<Memory> = {}): Memory {
     occurredAt: null,
     occurredAtGiven: null,
     source: null,
+    originalFile: null,
     contentBytes: 12,
     given: [],
     supersededBy: null,

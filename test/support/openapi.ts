@@ -105,8 +105,8 @@ export class Contract {
     if (operation !== null && response === null) return [`status ${answer.status} is not documented`];
     return [
       ...this.#headerProblems(response, pathname, answer),
-      ...(method === "HEAD" || answer.status === 204
-        ? bodyless(answer)
+      ...(method === "HEAD" || answer.status === 204 || answer.status === 304
+        ? bodyless(answer, response)
         : answer.status >= 400
           ? this.#errorProblems(operation, pathname, answer)
           : this.#successProblems(response, answer)),
@@ -169,6 +169,7 @@ export class Contract {
 
   #successProblems(response: ResponseObject | null, { headers, text }: RawAnswer): string[] {
     const mediaType = headers.get("content-type")?.split(";")[0] ?? "";
+    if (response?.content?.["*/*"] !== undefined) return []; // a file of any type
     const content = response?.content?.[mediaType];
     if (content === undefined) return [`a success of the type '${mediaType}' is not documented`];
     if (mediaType === "text/event-stream") return this.#streamProblems(text, content.schema);
@@ -296,8 +297,9 @@ function close(part: unknown): unknown {
 
 const UTC_WITH_MILLISECONDS = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
 
-function bodyless({ text, headers }: RawAnswer): string[] {
-  const isOfJson = headers.get("content-type")?.startsWith("application/json") ?? true;
+function bodyless({ text, headers }: RawAnswer, response: ResponseObject | null): string[] {
+  const isFile = response?.content?.["*/*"] !== undefined;
+  const isOfJson = isFile || (headers.get("content-type")?.startsWith("application/json") ?? true);
   return [...(text === "" ? [] : ["a body where there is none"]), ...(isOfJson ? [] : ["a content-type without JSON"])];
 }
 

@@ -27,6 +27,10 @@ class FilesInMemory implements SharedFiles {
     yield* this.#files.get(name) ?? [];
   }
 
+  async missing(names: readonly string[]): Promise<readonly string[]> {
+    return names.filter((name) => !this.#files.has(name));
+  }
+
   async remove(name: string): Promise<void> {
     this.#files.delete(name);
   }
@@ -66,7 +70,9 @@ withPostgres("SharedFiles", () => {
     await there.remove(name);
     expect(await stores.files.names(0)).toEqual([]);
     expect(existsSync(there.pathOf(name))).toBe(false);
-    await here.remove(name); // what the first node still has
+    expect(existsSync(here.pathOf(name))).toBe(true);
+    await here.removeAgain(); // what the first node still has
+    expect(existsSync(here.pathOf(name))).toBe(false);
 
     const missing = await there.fetch("no-such-file");
     expect(existsSync(missing)).toBe(false);

@@ -22,7 +22,7 @@ export {
 } from "./errors.ts";
 export type { List, Page } from "./list.ts";
 export { Mneme, type MnemeOptions } from "./mneme.ts";
-export type { StoreOptions, UploadOptions } from "./resources/memories.ts";
+export type { FilePart, KeptFile, StoreOptions, UploadOptions } from "./resources/memories.ts";
 export type { AnswerEvent, AnswerStream, CompletionStream } from "./streams.ts";
 export type { CallOptions, WriteOptions } from "./transport.ts";
 export type * from "./types.ts";

@@ -133,6 +133,23 @@ export class Transport {
     return { body: data, requestId: requestIdOf(response), close: () => opened?.end() };
   }
 
+  /** The answer of a call whose body is a file. The time limit ends when its body begins. */
+  async file(
+    run: (core: CoreOptions & { readonly parseAs: "stream" }) => Promise<CoreResult<unknown>>,
+    options: CallOptions = {},
+  ): Promise<{ readonly body: ReadableStream<Uint8Array>; readonly headers: Headers }> {
+    const { data, response } = await this.#repeat(
+      (core) => run({ ...core, parseAs: "stream" }),
+      "always",
+      options,
+      (attempt) => attempt.begin(),
+    );
+    if (response === undefined || !(data instanceof ReadableStream)) {
+      throw new InvalidAnswerError("The answer is not a file.");
+    }
+    return { body: data, headers: response.headers };
+  }
+
   /** A deletion. That nothing is left after an attempt whose answer was lost is a success. */
   async remove(run: (core: CoreOptions) => Promise<CoreResult<unknown>>, options: CallOptions = {}): Promise<void> {
     let attempts = 0;

@@ -15,6 +15,8 @@ const PIECE_BYTES = 1024 * 1024;
  * another node.
  */
 const SHARED_AGE_MS_MIN = 60 * 60_000;
+/** Age in milliseconds at which the copy of a file on this machine is removed. If it is needed again, it is fetched. */
+const LOCAL_AGE_MS_MAX = 60 * 60_000;
 
 /** UploadFiles in a folder and in a shared store. */
 export class SharedSpool implements UploadFiles {
@@ -71,8 +73,16 @@ export class SharedSpool implements UploadFiles {
     }
   }
 
-  removeAgain(): Promise<void> {
-    return this.local.removeAgain();
+  /** Also removes copies on this machine: of files that another node removed, and old ones. */
+  async removeAgain(): Promise<void> {
+    await this.local.removeAgain();
+    try {
+      const gone = await this.shared.missing(await this.local.names(0));
+      const old = await this.local.names(LOCAL_AGE_MS_MAX);
+      for (const name of new Set([...gone, ...old])) await this.local.remove(name);
+    } catch (err) {
+      this.log.warn({ err }, "the copies of shared files could not be checked; the next sweep tries again");
+    }
   }
 
   async names(ageMs: number): Promise<readonly string[]> {

@@ -202,6 +202,7 @@ export const Memory = Type.Object(
             }),
           ),
         ),
+        is_kept: Type.Boolean({ description: "whether the file itself is kept, for getMemoryFile" }),
       }),
     ),
     parts: Type.Optional(
@@ -242,6 +243,10 @@ export const Memory = Type.Object(
     ),
   },
   { $id: "Memory" },
+);
+/** The bytes of a file. */
+export const FileContent = Type.Unsafe<Uint8Array>(
+  Type.String({ format: "binary", contentMediaType: "application/octet-stream" }),
 );
 /** A Memory without its content, as webhooks receive it. */
 export const MemoryWithoutContent = Type.Omit(Memory, ["content", "parts", "relations"], {

@@ -130,6 +130,12 @@ const settings = {
   time_zone: Optional(
     TimeZone("IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC"),
   ),
+  keep_files: Optional(
+    Type.Boolean({
+      description:
+        "whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false",
+    }),
+  ),
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
@@ -158,6 +164,7 @@ const projectFields = {
   superseding: OneOf(SUPERSEDING),
   ocr: OneOf(OCR_MODES),
   time_zone: Nullable(Text()),
+  keep_files: Type.Boolean(),
   created_at: Time,
 };
 /** A project. */

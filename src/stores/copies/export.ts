@@ -152,8 +152,8 @@ export class ProjectExport {
           for (const row of rows) {
             const record = memoryRecord(row, contents.get(row.key) ?? null);
             yield record;
-            const file = storedSource({ source: text(row.source) })?.file;
-            if (file !== undefined) yield* this.#file(record.id, file);
+            const file = storedSource({ source: text(row.source) })?.file ?? text(row.original_file);
+            if (file !== null) yield* this.#file(record, file);
             for (; !next.done && next.value.key === row.key; next = await vectors.next()) {
               yield { ...next.value.record, memory_id: record.id };
             }
@@ -201,7 +201,10 @@ export class ProjectExport {
     }
   }
 
-  async *#file(memoryId: string, name: string): AsyncGenerator<ExportRecord> {
+  async *#file({ id: memoryId, source }: RecordOf<"memory">, name: string): AsyncGenerator<ExportRecord> {
+    if ((await this.snapshot.fileBytes(name)) !== source?.bytes) {
+      throw new ExportError(`the file of memory ${memoryId} is missing or damaged: run mneme verify --repair`);
+    }
     let offset = 0;
     for await (const piece of this.snapshot.file(name)) {
       for (let start = 0; start < piece.length; start += FILE_PART_BYTES) {
@@ -237,6 +240,7 @@ function memoryRecord(row: Row, content: string | null): RecordOf<"memory"> {
   return {
     ...record,
     ...{ status, content: content ?? "", source: toSource(source), has_file: storedSource(source)?.file !== undefined },
+    ...(row.original_file !== null && { kept_file: true }),
     error:
       status === "failed"
         ? { code: string(row.error_code) as "processing_error", message: string(row.error_message) }

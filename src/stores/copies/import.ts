@@ -41,6 +41,7 @@ const MEMORY_KEY = "SELECT memory_key AS key FROM memories WHERE id = $id AND pr
 const SOURCE_OF = "SELECT source FROM memories WHERE id = $id AND project_key = $project";
 const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)}
   WHERE id = $id AND project_key = $project`;
+const SET_ORIGINAL = "UPDATE memories SET original_file = $name WHERE id = $id AND project_key = $project";
 const CHAT_KEY = "SELECT chat_key AS key FROM chats WHERE id = $id AND project_key = $project";
 
 /** A record that is stored together with others. */
@@ -103,8 +104,12 @@ class ProjectImport {
   #batchCharacters = 0;
   #records = 0;
   /** The memory whose file is being read. */
-  #file: { readonly memoryId: string; readonly bytes: number; written: number; incoming: IncomingFile | null } | null =
-    null;
+  #file: {
+    readonly memory: RecordOf<"memory">;
+    readonly bytes: number;
+    written: number;
+    incoming: IncomingFile | null;
+  } | null = null;
 
   constructor(target: ImportTarget) {
     this.#target = target;
@@ -120,9 +125,9 @@ class ProjectImport {
     this.#batch.push(record);
     this.#batchCharacters += charactersOf(record);
     const isFull = this.#batch.length >= BATCH_RECORDS || this.#batchCharacters >= BATCH_CHARACTERS;
-    const hasFile = record.type === "memory" && record.has_file;
+    const hasFile = record.type === "memory" && (record.has_file || record.kept_file === true);
     if (isFull || hasFile) await this.#store();
-    if (hasFile) this.#file = { memoryId: record.id, bytes: record.source?.bytes ?? 0, written: 0, incoming: null };
+    if (hasFile) this.#file = { memory: record, bytes: record.source?.bytes ?? 0, written: 0, incoming: null };
   }
 
   /** Stores what is left and shows the project. Returns its id and the number of records. */
@@ -234,7 +239,7 @@ class ProjectImport {
 
   async #addFile({ memory_id, offset, data }: RecordOf<"file">): Promise<void> {
     const file = this.#file;
-    if (file?.memoryId !== memory_id || file.written !== offset) {
+    if (file?.memory.id !== memory_id || file.written !== offset) {
       throw new ExportError(`the file of memory ${memory_id} is not complete or not in order`);
     }
     const bytes = Buffer.from(data, "base64");
@@ -247,11 +252,11 @@ class ProjectImport {
   async #endFile(): Promise<void> {
     const [file, project] = [this.#file, this.#project];
     if (file === null || project === null) return;
-    if (file.written !== file.bytes) throw new ExportError(`the file of memory ${file.memoryId} is not complete`);
+    if (file.written !== file.bytes) throw new ExportError(`the file of memory ${file.memory.id} is not complete`);
     const incoming = file.incoming ?? (await this.#target.files.begin());
     await incoming.end();
     const name = await this.#target.files.keep(incoming.path);
-    await this.#target.write((session) => setFile(session, { id: file.memoryId, project: project.key }, name));
+    await this.#target.write((session) => setFile(session, project.key, file.memory, name));
     this.#file = null;
   }
 }
@@ -295,12 +300,16 @@ async function insertMemory(session: Session, record: RecordOf<"memory">, row: A
   return true;
 }
 
-/** Notes the kept file of a memory in its source. */
+/** Notes the file of a memory: in its source until it is read, and as its original if it is kept. */
 async function setFile(
   session: Session,
-  memory: { readonly id: string; readonly project: bigint },
+  project: bigint,
+  { id, has_file, kept_file }: RecordOf<"memory">,
   name: string,
 ): Promise<void> {
+  const memory = { id, project };
+  if (kept_file === true) await session.run(SET_ORIGINAL, { ...memory, name });
+  if (!has_file) return;
   const [row] = await session.all<{ readonly source: string }>(SOURCE_OF, memory);
   const source = JSON.stringify({ ...JSON.parse(row?.source ?? "{}"), file: name });
   await session.run(SET_SOURCE, { ...memory, ...sourceColumns(source) });

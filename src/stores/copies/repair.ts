@@ -40,6 +40,9 @@ const FAIL_COMPLETED = `${FAIL} AND status = 'completed'
   RETURNING (SELECT id FROM projects WHERE projects.project_key = memories.project_key) AS project`;
 const SOURCE_OF = "SELECT source FROM memories WHERE memory_key = $key AND version = $version";
 const SET_SOURCE = (dialect: Dialect) => `UPDATE memories SET ${setSource(dialect)} WHERE memory_key = $key`;
+// `$file` may have been replaced since it was compared
+const FORGET_ORIGINAL = `UPDATE memories SET original_file = NULL, original_bytes = 0
+  WHERE memory_key = $key AND original_file = $file RETURNING memory_key`;
 const FORGET_EMPTY = "DELETE FROM waiting_contents WHERE memory_key = $key AND content = ''";
 
 const FORGET_EARLIER = ({ isIn }: Dialect) => `DELETE FROM earlier_texts
@@ -105,6 +108,13 @@ export async function repair(stores: RepairedStores, found: readonly FoundDefect
   const uploads = of("missing_upload");
   for (const step of stepsOf(uploads)) await failUploads(stores, step);
   note("missing_upload", uploads.length, `${uploads.length} memories are marked as failed, because their file is lost`);
+
+  for (const kind of ["missing_original", "damaged_original"] as const) {
+    let count = 0;
+    for (const step of stepsOf(of(kind))) count += await forgetOriginals(stores, step);
+    const kept = kind === "missing_original" ? "" : `; what is left of them is in ${place}`;
+    note(kind, count, `the originals of ${count} memories are lost, and the memories say so${kept}`);
+  }
 
   for (const kind of ["stray_relation", "wrong_supersession"] as const) {
     const keys = of(kind).flatMap(({ memoryKey }) => memoryKey ?? []);
@@ -181,6 +191,7 @@ async function failUploads(stores: RepairedStores, defects: readonly FoundDefect
       const left = storedSource({ source }) === null ? null : JSON.stringify(rest);
       await session.run(SET_SOURCE, { key, ...sourceColumns(left) });
       await session.run(FAIL, { key, version, message: LOST_UPLOAD, now });
+      await session.run(FORGET_ORIGINAL, { key, file });
       // the empty content of a text in a file must not be processed by a retry
       await session.run(FORGET_EMPTY, { key });
       changed.push({ key: key as MemoryKey, file });
@@ -192,6 +203,19 @@ async function failUploads(stores: RepairedStores, defects: readonly FoundDefect
     stores,
     forgotten.map(({ key }) => key),
   );
+}
+
+/** Forgets originals that are lost. Their memories stay as they are. */
+async function forgetOriginals(stores: RepairedStores, defects: readonly FoundDefect[]): Promise<number> {
+  const forgotten = await stores.write(async (session) => {
+    const files: string[] = [];
+    for (const { memoryKey: key = 0n, file = "" } of defects) {
+      if ((await session.all(FORGET_ORIGINAL, { key, file })).length > 0) files.push(file);
+    }
+    return files;
+  });
+  stores.setFilesAside(forgotten);
+  return forgotten.length;
 }
 
 /** Values of `FAIL`. */

@@ -52,7 +52,10 @@ export interface StoreSnapshot {
   tables(): Promise<readonly CopiedTable[]>;
   /** The rows of a table, in the order of its keys. */
   rowsOf(table: CopiedTable): AsyncIterable<readonly RowValue[]>;
-  /** Names of the uploaded files that memories refer to, in ascending order, and the number of these memories. */
+  /**
+   * Names of the files that memories refer to, uploaded ones and originals, in ascending order, and the number of
+   * memories whose uploaded file was not read yet.
+   */
   uploads(): Promise<{ readonly names: readonly string[]; readonly memories: number }>;
   /** Schema versions of a copy, and its approximate size in bytes without the index. */
   size(): Promise<Pick<StoreSummary, "rows_version" | "texts_version" | "bytes_estimated">>;

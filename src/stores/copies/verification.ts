@@ -1,15 +1,19 @@
 // Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, and rows with
 // uploaded files. repair.ts repairs what it finds.
 
+import { createHash } from "node:crypto";
+import { hashOfFile } from "../../domain/file-hash.ts";
 import { type Defect, type DefectKind, EXAMPLES_MAX, type Verification } from "../../domain/verification.ts";
 import type { Dialect } from "../dialect.ts";
+import { storedSource } from "../rows/memory.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
 import type { StoreSnapshot, TextSum } from "./snapshot.ts";
 
 /** Memory keys that one query covers. */
 const WINDOW_KEYS = 1_024n;
 
-const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source, deleted_at FROM memories
+const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source,
+    original_file, deleted_at FROM memories
   WHERE memory_key BETWEEN $first AND $last ORDER BY memory_key`;
 const LAST_KEY = "SELECT max(memory_key) AS key FROM memories";
 
@@ -40,6 +44,7 @@ interface Row {
   readonly content_bytes: bigint;
   readonly content_sha256: Uint8Array;
   readonly source: string | null;
+  readonly original_file: string | null;
   readonly deleted_at: bigint | null;
 }
 
@@ -82,16 +87,20 @@ export async function compareStores(
     for (const row of rows) {
       const text = texts.get(row.memory_key);
       texts.delete(row.memory_key);
+      const file = keptFileOf(row);
+      for (const name of [file, row.original_file]) if (name !== null) unreferenced.delete(name);
       if (row.deleted_at !== null) continue;
       counts.memories += 1;
       const defect = row.status === "completed" ? textDefect(row, text) : null;
       const { memory_key: memoryKey, version } = row;
       if (defect !== null) found.push({ kind: defect, example: row.id, memoryKey, version });
-      const file = keptFileOf(row);
-      if (file === null) continue;
-      unreferenced.delete(file);
-      if ((await stores.fileBytes(file)) === Number(row.content_bytes)) continue;
-      found.push({ kind: "missing_upload", example: row.id, memoryKey, version, file });
+      if (file !== null) {
+        if ((await stores.fileBytes(file)) === Number(row.content_bytes)) continue;
+        found.push({ kind: "missing_upload", example: row.id, memoryKey, version, file });
+      } else if (row.original_file !== null) {
+        const kind = await originalDefect(stores, row, row.original_file);
+        if (kind !== null) found.push({ kind, example: row.id, memoryKey, version, file: row.original_file });
+      }
     }
     for (const key of texts.keys()) found.push({ kind: "surplus_text", example: String(key), memoryKey: key });
     onProgress(Number(last < end ? last : end), Number(end));
@@ -125,6 +134,16 @@ export function defectsOf(found: readonly Pick<FoundDefect, "kind" | "example">[
       examples: ofKind.slice(0, EXAMPLES_MAX).map(({ example }) => example),
     }),
   );
+}
+
+/** What is wrong with the original of a memory whose text was read; null if nothing is. */
+async function originalDefect(stores: StoreSnapshot, row: Row, name: string): Promise<DefectKind | null> {
+  const source = storedSource(row);
+  if ((await stores.fileBytes(name)) === null) return "missing_original";
+  const hash = createHash("sha256");
+  for await (const piece of stores.file(name)) hash.update(piece);
+  const isSame = Buffer.from(row.content_sha256).equals(hashOfFile(hash.digest(), source?.media_type ?? ""));
+  return isSame ? null : "damaged_original";
 }
 
 function textDefect(row: Row, text: TextSum | undefined): DefectKind | null {

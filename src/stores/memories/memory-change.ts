@@ -22,15 +22,23 @@ import {
   newWork,
 } from "../rows/memory-change.ts";
 import { SET_GIVEN } from "../rows/memory-columns.ts";
-import { keptFileOf, setSource, sourceColumns, unreadSource } from "../rows/memory-file.ts";
+import {
+  fileOf,
+  keptFileOf,
+  originalBytes,
+  originalOf,
+  setSource,
+  sourceColumns,
+  unreadSource,
+} from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 import { USER_KEY, UserKeys, userKeyOf } from "../user-rows.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 
 /** The columns of a `KnownRow` in the project `$project`. */
-export const KNOWN_COLUMNS = `${MEMORY_COLUMNS}, memories.content_sha256, memories.text_version, memories.text_since,
-  memories.text_by, CAST($project AS text) AS project_id`;
+export const KNOWN_COLUMNS = `${MEMORY_COLUMNS}, memories.content_sha256, memories.original_bytes,
+  memories.text_version, memories.text_since, memories.text_by, CAST($project AS text) AS project_id`;
 
 // A claim may change the row at the same time: it does not take the lock of the project. Locking the row lets both
 // happen one after the other.
@@ -43,7 +51,7 @@ const FIND_BY_EXTERNAL_ID = ({ keyOrZero, forUpdate }: Dialect) => `${FIND}
   AND memories.external_id IS NOT NULL AND memories.deleted_at IS NULL ${forUpdate("memories")}`;
 
 const REWORK = (dialect: Dialect) => `UPDATE memories SET ${TO_WORK}, content_bytes = $contentBytes,
-    content_sha256 = $contentSha256, ${setSource(dialect)}
+    content_sha256 = $contentSha256, ${setSource(dialect)}, original_file = $originalFile, original_bytes = 0
   WHERE memory_key = $key`;
 
 const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
@@ -60,6 +68,9 @@ const RETRY_ALL_FAILED = RETRY_FAILED(false);
 const RETRY_FAILED_OF_USER = RETRY_FAILED(true);
 
 const UPDATE = `UPDATE memories SET ${SET_GIVEN}, updated_at = $now
+  WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+
+const KEEP_ORIGINAL = `UPDATE memories SET original_file = $originalFile, original_bytes = $bytes
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
@@ -154,14 +165,15 @@ export class MemoryChanges {
       ? { text_version: known.text_version + 1n, text_since: BigInt(now), text_by: change.by ?? null }
       : known;
     const after = columnsAfter(change, known, { userKey, isRework: work !== null, text });
-    if (work === null && isUnchanged(known, after)) {
-      return { memory: toMemory(known), outcome: "unchanged", releasedFile: null };
+    if (work === null) {
+      const kept = await this.#keepOriginal(known, originalOf(change.upload ?? null));
+      if (isUnchanged(known, after)) return { memory: toMemory(kept), outcome: "unchanged", releasedFile: null };
     }
     if (work !== null) {
       const { content, fingerprint, upload } = work;
       if (isOtherText) await this.#earlier.keepText(known, now);
       const source = sourceColumns(upload === null ? null : unreadSource(upload));
-      await this.session.run(REWORK, { key, now, ...source, ...fingerprint });
+      await this.session.run(REWORK, { key, now, ...source, ...fingerprint, originalFile: originalOf(upload) });
       await putContent(this.session, key, content);
     }
     const row = await this.session.get<MemoryRow>(UPDATE, { key, now, ...after });
@@ -169,9 +181,22 @@ export class MemoryChanges {
     await this.context.engine.replaceTags(this.session, [{ row, before: known.tags }]);
     await this.#changeRelations(known, row, { isRework: work !== null, by: change.by ?? null });
     const memory = toMemory(row);
-    if (work !== null) return { memory, outcome: "rewritten", releasedFile: keptFileOf(known) };
+    if (work !== null) return { memory, outcome: "rewritten", releasedFile: fileOf(known) };
     await this.#outbox.record(known.project_key, "memory.updated", [memory]);
     return { memory, outcome: "updated", releasedFile: null };
+  }
+
+  /**
+   * Keeps the file that was sent again of a memory whose original is not kept, if the plan of the project has room for
+   * it. Returns the row after that.
+   */
+  async #keepOriginal(known: KnownRow, sent: string | null): Promise<MemoryRow> {
+    if (sent === null || known.original_file !== null) return known;
+    const originalFile = keptFileOf(known) ?? sent;
+    const bytes = known.status === "completed" ? originalBytes({ ...known, original_file: originalFile }) : 0;
+    if ((await this.#quotas.refusal(known.project_key, { documents: 0, bytes })) !== null) return known;
+    const kept = await this.session.get<MemoryRow>(KEEP_ORIGINAL, { key: known.memory_key, originalFile, bytes });
+    return kept ?? known;
   }
 
   /** Removes the relations that no longer hold, and looks for others. */
@@ -199,7 +224,7 @@ export class MemoryChanges {
       if (holder !== null) return externalIdConflict(pair.userId);
     }
     if (work === null) return null;
-    const bytes = work.fingerprint.contentBytes - Number(known.content_bytes);
+    const bytes = work.fingerprint.contentBytes - Number(known.content_bytes + known.original_bytes);
     return this.#quotas.refusal(known.project_key, { documents: 0, bytes });
   }
 }

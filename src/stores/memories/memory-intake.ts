@@ -11,7 +11,7 @@ import type { NewMemory } from "../engine.ts";
 import { ProjectQuotas } from "../project-quotas.ts";
 import { toMemory } from "../rows/memory.ts";
 import { columnsAfter, fingerprintOf, type KnownRow } from "../rows/memory-change.ts";
-import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "../rows/memory-file.ts";
+import { type ContentFingerprint, fingerprintOfFile, originalOf, unreadSource } from "../rows/memory-file.ts";
 import type { UsedRow } from "../rows/project.ts";
 import { newId } from "../rows/random.ts";
 import type { Session } from "../session.ts";
@@ -140,11 +140,12 @@ class Insertions {
 
   async add(position: number, draft: MemoryDraft, fingerprint: ContentFingerprint): Promise<void> {
     const { userId, content, upload } = draft;
+    const originalFile = originalOf(upload ?? null);
     const userKey = userId === undefined ? null : await this.users.ensureKnown(userId, this.context.clock.now());
     const source = upload === undefined ? null : unreadSource(upload);
     const text = { text_version: 1n, text_since: null, text_by: draft.by ?? null };
     const columns = columnsAfter(draft, null, { userKey, isRework: false, text });
-    this.#waiting.push({ position, memory: { content, fingerprint, source, columns } });
+    this.#waiting.push({ position, memory: { content, fingerprint, source, originalFile, columns } });
     this.#characters += content.length;
     if (this.#characters > INSERTED_CHARACTERS_MAX) await this.flush();
   }

@@ -43,7 +43,8 @@ const VISIBLE = ({ indexedBy }: Dialect) => `SELECT ${VISIBLE_COLUMNS}
 const MADE_FROM = `SELECT 1 AS found FROM memories
   WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE} AND content_sha256 = $sha256`;
 const UNREFERENCED = ({ elements, keptFile }: Dialect) => `SELECT given.value AS name FROM ${elements("names", "text")}
-  WHERE NOT EXISTS (SELECT 1 FROM memories WHERE ${keptFile} = given.value AND ${keptFile} IS NOT NULL)`;
+  WHERE NOT EXISTS (SELECT 1 FROM memories WHERE ${keptFile} = given.value AND ${keptFile} IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM memories WHERE original_file = given.value AND original_file IS NOT NULL)`;
 // groups by project first, which is the order of the index: without a sort, SQLite takes a third of the time
 const COUNTS = ({ indexedBy }: Dialect) => `SELECT status, CAST(sum(memories) AS bigint) AS memories FROM (
     SELECT status, count(*) AS memories FROM memories ${indexedBy("memories_by_status")}

@@ -23,14 +23,16 @@ const INSERTED = {
   file: "text",
   media_type: "text",
   container: "text",
+  original_file: "text",
   content: "text",
   ...Object.fromEntries(GIVEN_COLUMNS.map(({ name, type }) => [name, type])),
 } as const;
 // The keys grow in the order of the lists. A long content is stored by a statement of its own.
 const INSERT = `WITH given AS (SELECT * FROM ${POSTGRES.rows(INSERTED)}), made AS (
     INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source, file, media_type,
-      container, created_at, updated_at, claimable_at, ${GIVEN_NAMES})
+      container, original_file, created_at, updated_at, claimable_at, ${GIVEN_NAMES})
     SELECT id, $projectKey, 1, 'processing', content_bytes, decode(hash, 'hex'), source, file, media_type, container,
+      original_file,
       $now, $now, $now, ${GIVEN_NAMES}
     FROM given ORDER BY position
     RETURNING ${MEMORY_COLUMNS}
@@ -50,13 +52,13 @@ const ADD_TAGS = `INSERT INTO memory_tags (project_key, tag, memory_key)
 const COMPLETE = `UPDATE memories SET status = 'completed', title = given.title, title_folded = given.title_folded,
     type = given.type, tags = given.tags, language = given.language, extraction = given.extraction,
     chunk_count = given.chunk_count, content_bytes = given.content_bytes, source = given.source, file = given.file,
-    media_type = given.media_type, container = given.container, lease = NULL, updated_at = given.updated_at, is_reindexed = 0
+    media_type = given.media_type, container = given.container, original_bytes = given.original_bytes, lease = NULL,
+    updated_at = given.updated_at, is_reindexed = 0
   FROM ${POSTGRES.rows({
     key: "bigint",
     ...{ title: "text", title_folded: "text", type: "text", tags: "text", language: "text", extraction: "text" },
     ...{ chunk_count: "bigint", content_bytes: "bigint", source: "text", file: "text", media_type: "text" },
-    ...{ container: "text" },
-    updated_at: "bigint",
+    ...{ container: "text", original_bytes: "bigint", updated_at: "bigint" },
   })}
   WHERE memories.memory_key = given.key RETURNING ${MEMORY_COLUMNS}`;
 const REMOVE_CONTENT = `WITH removed AS (DELETE FROM imported_vectors WHERE memory_key = ANY($keys::bigint[]))
@@ -116,6 +118,7 @@ export class PostgresEngine implements StoreEngine {
       file: sources.map(({ file }) => file),
       media_type: sources.map(({ media_type }) => media_type),
       container: sources.map(({ container }) => container),
+      original_file: memories.map(({ originalFile }) => originalFile),
       content: memories.map((memory) => (isShort(memory) ? memory.content : null)),
       ...to,
     });
@@ -168,6 +171,7 @@ export class PostgresEngine implements StoreEngine {
       file: all.map(({ file }) => file),
       media_type: all.map(({ media_type }) => media_type),
       container: all.map(({ container }) => container),
+      original_bytes: all.map(({ originalBytes }) => BigInt(originalBytes)),
       updated_at: all.map(({ updatedAt }) => updatedAt),
     });
     const before = new Map(memories.map(({ row }) => [row.memory_key, row.tags]));

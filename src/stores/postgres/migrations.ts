@@ -596,6 +596,39 @@ CREATE TABLE map_places (
 CREATE INDEX map_places_of ON map_places (project_key, memory_key);
 `;
 
+// Originals: uploaded files that are kept after their text was read. They count in `storage_bytes`; until then, the
+// size of the file is in `content_bytes`.
+const ORIGINALS = `
+-- name of the file in kept_files
+ALTER TABLE memories ADD COLUMN original_file ${TEXT};
+-- 0 until the text of the file was read
+ALTER TABLE memories ADD COLUMN original_bytes bigint NOT NULL DEFAULT 0;
+CREATE INDEX memories_by_original ON memories (original_file) WHERE original_file IS NOT NULL;
+
+CREATE OR REPLACE FUNCTION count_new_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE projects SET documents = projects.documents + counted.documents,
+    storage_bytes = projects.storage_bytes + counted.bytes
+  FROM (SELECT project_key, count(*) AS documents, sum(content_bytes + original_bytes)::bigint AS bytes FROM new_rows
+    WHERE deleted_at IS NULL GROUP BY project_key) AS counted
+  WHERE projects.project_key = counted.project_key;
+  RETURN NULL;
+END $body$;
+CREATE OR REPLACE FUNCTION count_changed_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE projects SET documents = projects.documents + counted.documents,
+    storage_bytes = projects.storage_bytes + counted.bytes
+  FROM (SELECT project_key, sum(documents)::bigint AS documents, sum(bytes)::bigint AS bytes FROM (
+      SELECT project_key, 1 AS documents, content_bytes + original_bytes AS bytes FROM new_rows
+        WHERE deleted_at IS NULL
+      UNION ALL
+      SELECT project_key, -1, -content_bytes - original_bytes FROM old_rows WHERE deleted_at IS NULL) AS changes
+    GROUP BY project_key HAVING sum(documents) <> 0 OR sum(bytes) <> 0) AS counted
+  WHERE projects.project_key = counted.project_key;
+  RETURN NULL;
+END $body$;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -614,4 +647,5 @@ export const MIGRATIONS: readonly string[] = [
   ENTITY_NOTES,
   CONTAINERS,
   MAPS,
+  ORIGINALS,
 ];

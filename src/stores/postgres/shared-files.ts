@@ -1,4 +1,4 @@
-// Files that wait to be read, in pieces, so that any node can read them.
+// Files that wait to be read, and originals, in pieces, so that any node can read them.
 
 import type { SharedFiles } from "../../ports/upload-files.ts";
 import type { Client } from "./client.ts";
@@ -7,6 +7,8 @@ import { inWritingSession, ReadingSession, type WritingSession } from "./session
 
 const PUT = "INSERT INTO kept_files (name, piece, bytes) VALUES ($name, $piece, $bytes)";
 const READ = "SELECT bytes FROM kept_files WHERE name = $name AND piece = $piece";
+const MISSING = `SELECT given.value AS name FROM unnest($names::text[]) AS given (value)
+  WHERE NOT EXISTS (SELECT 1 FROM kept_files WHERE name = given.value)`;
 const REMOVE = "DELETE FROM kept_files WHERE name = $name";
 const NAMES = `SELECT name FROM kept_files
   WHERE piece = 0 AND kept_at <= now() - make_interval(secs => $ageMs / 1000.0)`;
@@ -33,6 +35,11 @@ export class PostgresFiles implements SharedFiles {
       if (row === null) return;
       yield row.bytes;
     }
+  }
+
+  async missing(names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return [];
+    return (await this.#reading.all<{ readonly name: string }>(MISSING, { names })).map(({ name }) => name);
   }
 
   async remove(name: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { VisibleMemory } from "../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../ports/document-reader.ts";
 import type { Completion, ImportedVectors, Job } from "../../ports/job-store.ts";
 import { foldTitle, type MemoryRow, toMemory } from "./memory.ts";
-import { readSource, textFileOf, uploadedFileOf } from "./memory-file.ts";
+import { originalBytes, readSource, textFileOf, uploadedFileOf } from "./memory-file.ts";
 
 /** The row of a claimed job, with its waiting content. */
 export type ClaimedRow = MemoryRow & { readonly content: string | null; readonly content_sha256: Uint8Array };
@@ -71,6 +71,7 @@ export type CompletedColumns = {
   readonly chunkCount: number;
   readonly contentBytes: number;
   readonly source: string | null;
+  readonly originalBytes: number;
   readonly title: string | null;
   readonly titleFolded: string | null;
   readonly type: string | null;
@@ -97,6 +98,7 @@ export function completedColumns(
     chunkCount,
     contentBytes: read?.contentBytes ?? Number(row.content_bytes),
     source: readSource(row, read?.warnings),
+    originalBytes: originalBytes(row),
     title,
     titleFolded: title === null ? null : foldTitle(title),
     type: given.includes("type") ? row.type : extracted.type,

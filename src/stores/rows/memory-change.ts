@@ -16,7 +16,12 @@ import { type GivenColumns, OWN_ATTRIBUTES, type TextColumns, toColumn } from ".
 import { type ContentFingerprint, fingerprintOfFile } from "./memory-file.ts";
 
 /** A row of an existing memory, with the additional columns that a change needs. */
-export type KnownRow = MemoryRow & TextColumns & { readonly content_sha256: Uint8Array; readonly project_id: string };
+export type KnownRow = MemoryRow &
+  TextColumns & {
+    readonly content_sha256: Uint8Array;
+    readonly original_bytes: bigint;
+    readonly project_id: string;
+  };
 
 /**
  * Whether a row has all of these values already. JSON is compared by value: the order of the members of `metadata` does

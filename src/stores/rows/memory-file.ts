@@ -1,5 +1,5 @@
-// The uploaded file of a memory, as the column `source` of its row describes it. The row has only the file's name; the
-// callers of the stores keep and remove files.
+// The uploaded file of a memory, as the columns `source` and `original_file` of its row describe it. The row has only
+// the file's name; the callers of the stores keep and remove files.
 
 import { hashOfFile } from "../../domain/file-hash.ts";
 import type { ReceivedFile } from "../../domain/memory.ts";
@@ -19,6 +19,24 @@ export function unreadSource({ file, bytes, source, ocr }: ReceivedFile): string
 /** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
 export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
   return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
+}
+
+/**
+ * Name of the file that a row refers to: the kept file that waits to be read, or the original. If it is both, they are
+ * one file. null if there is none.
+ */
+export function fileOf(row: Pick<MemoryRow, "source" | "original_file">): string | null {
+  return row.original_file ?? keptFileOf(row);
+}
+
+/** The column `original_file` of a memory whose file has not been read yet. */
+export function originalOf(upload: ReceivedFile | null): string | null {
+  return upload?.isOriginal === true && upload.source !== null ? upload.file : null;
+}
+
+/** The column `original_bytes` of a completed memory. Before, `content_bytes` has the size of the file. */
+export function originalBytes(row: Pick<MemoryRow, "source" | "original_file">): number {
+  return row.original_file === null ? 0 : (storedSource(row)?.bytes ?? 0);
 }
 
 /** The file with the long text of a memory that was not uploaded; null if there is none. */

@@ -19,6 +19,7 @@ export interface MemoryRow extends AttributeColumns {
   readonly user_key: bigint | null;
   readonly content_bytes: bigint;
   readonly source: string | null;
+  readonly original_file: string | null;
   readonly chunk_count: bigint;
   readonly extraction: string | null;
   readonly attempts: bigint;
@@ -69,6 +70,7 @@ export function toMemory(row: MemoryRow): Memory {
     userKey: row.user_key as UserKey | null,
     contentBytes: Number(row.content_bytes),
     source: toSource(row),
+    originalFile: row.original_file,
     given: JSON.parse(row.given) as readonly ExtractedField[],
     supersededPassages: row.superseded_passages === null ? null : JSON.parse(row.superseded_passages),
   };

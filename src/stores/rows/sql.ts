@@ -5,7 +5,7 @@ import { ATTRIBUTE_COLUMNS } from "./memory-columns.ts";
 /** The columns that `toMemory` needs, for SELECT and RETURNING. */
 export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
   ${ATTRIBUTE_COLUMNS}, memories.given, memories.user_key, memories.content_bytes, memories.source,
-  memories.chunk_count, memories.extraction, memories.attempts, memories.error_code, memories.error_message,
+  memories.original_file, memories.chunk_count, memories.extraction, memories.attempts, memories.error_code, memories.error_message,
   memories.is_reindexed, memories.superseded_passages`;
 
 /** The columns that `visibleOf` needs. */

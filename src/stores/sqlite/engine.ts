@@ -16,16 +16,16 @@ import { SQLITE } from "./dialect.ts";
 import { RecentMemories } from "./recent-memories.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
-const INSERT = `INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source, created_at,
-    updated_at, claimable_at, ${GIVEN_NAMES})
-  VALUES ($id, $projectKey, 1, 'processing', $contentBytes, $contentSha256, $source, $now, $now, $now,
-    ${GIVEN_PARAMETERS})
+const INSERT = `INSERT INTO memories (id, project_key, version, status, content_bytes, content_sha256, source,
+    original_file, created_at, updated_at, claimable_at, ${GIVEN_NAMES})
+  VALUES ($id, $projectKey, 1, 'processing', $contentBytes, $contentSha256, $source, $originalFile, $now, $now,
+    $now, ${GIVEN_PARAMETERS})
   RETURNING ${MEMORY_COLUMNS}`;
 
 const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
     tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
-    content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $updatedAt,
-    is_reindexed = 0
+    content_bytes = $contentBytes, source = $source, original_bytes = $originalBytes, lease = NULL,
+    updated_at = $updatedAt, is_reindexed = 0
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 const REMOVE_CONTENTS = `DELETE FROM waiting_contents WHERE memory_key ${SQLITE.isIn("keys")}`;
 const REMOVE_VECTORS = `DELETE FROM imported_vectors WHERE memory_key ${SQLITE.isIn("keys")}`;
@@ -69,8 +69,8 @@ export class SqliteEngine implements StoreEngine {
     to: { readonly projectKey: bigint; readonly now: number },
   ): Promise<readonly MemoryRow[]> {
     const rows: MemoryRow[] = [];
-    for (const { id, content, fingerprint, source, columns } of memories) {
-      const row = await session.get<MemoryRow>(INSERT, { id, source, ...columns, ...fingerprint, ...to });
+    for (const { id, content, fingerprint, source, originalFile, columns } of memories) {
+      const row = await session.get<MemoryRow>(INSERT, { id, source, originalFile, ...columns, ...fingerprint, ...to });
       invariant(row !== null, "an inserted memory returned no row");
       await putContent(session, row.memory_key, content);
       rows.push(row);

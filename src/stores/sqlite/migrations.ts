@@ -635,6 +635,35 @@ CREATE TABLE map_places (
 CREATE INDEX map_places_of ON map_places (project_key, memory_key);
 `;
 
+// Originals: uploaded files that are kept after their text was read. They count in `storage_bytes`; until then, the
+// size of the file is in `content_bytes`.
+const ORIGINALS = `
+-- name of the file in the folder uploads/
+ALTER TABLE memories ADD COLUMN original_file TEXT;
+-- 0 until the text of the file was read
+ALTER TABLE memories ADD COLUMN original_bytes INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX memories_by_original ON memories (original_file) WHERE original_file IS NOT NULL;
+
+DROP TRIGGER memories_inserted;
+CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN
+  UPDATE projects SET documents = documents + 1,
+    storage_bytes = storage_bytes + new.content_bytes + new.original_bytes
+    WHERE project_key = new.project_key AND new.deleted_at IS NULL;
+  INSERT OR IGNORE INTO memory_tags (project_key, tag, memory_key)
+    SELECT new.project_key, value, new.memory_key FROM json_each(new.tags) WHERE new.tags IS NOT NULL;
+END;
+DROP TRIGGER memories_counted;
+CREATE TRIGGER memories_counted AFTER UPDATE OF content_bytes, original_bytes, deleted_at ON memories
+WHEN old.content_bytes <> new.content_bytes OR old.original_bytes <> new.original_bytes
+  OR (old.deleted_at IS NULL) <> (new.deleted_at IS NULL) BEGIN
+  UPDATE projects SET
+    documents = documents - (old.deleted_at IS NULL) + (new.deleted_at IS NULL),
+    storage_bytes = storage_bytes - iif(old.deleted_at IS NULL, old.content_bytes + old.original_bytes, 0)
+      + iif(new.deleted_at IS NULL, new.content_bytes + new.original_bytes, 0)
+    WHERE project_key = new.project_key;
+END;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -662,6 +691,7 @@ export const MIGRATIONS: readonly string[] = [
   ENTITY_NOTES,
   CONTAINERS,
   MAPS,
+  ORIGINALS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

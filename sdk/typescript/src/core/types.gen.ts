@@ -420,7 +420,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -700,6 +700,10 @@ export type Memory = {
          * what was not read, and why; at most 20 sentences
          */
         warnings?: Array<string>;
+        /**
+         * whether the file itself is kept, for getMemoryFile
+         */
+        is_kept: boolean;
     } | null;
     /**
      * memories of the files in a ZIP, MBOX or message with attachments
@@ -887,6 +891,10 @@ export type MemoryWithoutContent = {
          * what was not read, and why; at most 20 sentences
          */
         warnings?: Array<string>;
+        /**
+         * whether the file itself is kept, for getMemoryFile
+         */
+        is_kept: boolean;
     } | null;
     /**
      * present when completed
@@ -1000,7 +1008,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -1114,6 +1122,7 @@ export type Project = {
     superseding: 'off' | 'suggest' | 'on';
     ocr: 'auto' | 'off';
     time_zone: string | null;
+    keep_files: boolean;
     /**
      * ISO 8601, UTC
      */
@@ -1191,6 +1200,7 @@ export type ProjectWithKey = {
     superseding: 'off' | 'suggest' | 'on';
     ocr: 'auto' | 'off';
     time_zone: string | null;
+    keep_files: boolean;
     /**
      * ISO 8601, UTC
      */
@@ -1638,6 +1648,21 @@ export type WebhookWithSecret = {
  * A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.
  */
 export type IdempotencyKey = string;
+
+/**
+ * One range of bytes, such as `bytes=0-1023`, `bytes=1024-` or `bytes=-512`.
+ */
+export type Range = string;
+
+/**
+ * An `ETag`: the answer is 304 if the file still has it.
+ */
+export type IfNoneMatch = string;
+
+/**
+ * An `ETag`: `Range` holds only if the file still has it.
+ */
+export type IfRange = string;
 
 /**
  * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
@@ -3402,6 +3427,89 @@ export type UploadMemoryResponses = {
 };
 
 export type UploadMemoryResponse = UploadMemoryResponses[keyof UploadMemoryResponses];
+
+export type GetMemoryFileData = {
+    body?: never;
+    headers?: {
+        /**
+         * One range of bytes, such as `bytes=0-1023`, `bytes=1024-` or `bytes=-512`.
+         */
+        Range?: string;
+        /**
+         * An `ETag`: the answer is 304 if the file still has it.
+         */
+        'If-None-Match'?: string;
+        /**
+         * An `ETag`: `Range` holds only if the file still has it.
+         */
+        'If-Range'?: string;
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the memory.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/memories/{id}/file';
+};
+
+export type GetMemoryFileErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     * - `file_not_found`: The file of this memory is not kept, or it was not made from one.
+     */
+    404: Error;
+    /**
+     * - `range_not_satisfiable`: The range begins behind the end of the file; the header `Content-Range` has its size.
+     */
+    416: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetMemoryFileError = GetMemoryFileErrors[keyof GetMemoryFileErrors];
+
+export type GetMemoryFileResponses = {
+    /**
+     * Success.
+     */
+    200: Blob | File;
+    /**
+     * The range of the file that `Range` asks for.
+     */
+    206: Blob | File;
+};
+
+export type GetMemoryFileResponse = GetMemoryFileResponses[keyof GetMemoryFileResponses];
 
 export type CreateMemoryFromUrlData = {
     body: {
@@ -6215,6 +6323,10 @@ export type UpdateOwnProjectData = {
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */
         time_zone?: string | null;
+        /**
+         * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
+         */
+        keep_files?: boolean | null;
     };
     headers?: {
         /**
@@ -6387,6 +6499,10 @@ export type CreateProjectData = {
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */
         time_zone?: string | null;
+        /**
+         * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
+         */
+        keep_files?: boolean | null;
     };
     headers?: {
         /**
@@ -6626,6 +6742,10 @@ export type UpdateProjectData = {
          * IANA name, such as `Europe/Zurich`: the zone of the days of users that have none; null: UTC
          */
         time_zone?: string | null;
+        /**
+         * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
+         */
+        keep_files?: boolean | null;
     };
     headers?: {
         /**

@@ -13,6 +13,7 @@ import {
   type GetMemoryData,
   getJob,
   getMemory,
+  getMemoryFile,
   getMemoryGraph,
   getMemoryHistory,
   getMemoryMap,
@@ -61,6 +62,20 @@ export interface UploadOptions extends StoreOptions {
   readonly filename?: string;
   /** Called as the file is sent. */
   readonly onProgress?: (progress: UploadProgress) => void;
+}
+
+/** A part of a file: bytes from `start` to before `end`. Default: from the first, or to the last. */
+export interface FilePart {
+  readonly start?: number;
+  readonly end?: number;
+}
+/** The file that a memory was made from. */
+export interface KeptFile {
+  /** Media type. */
+  readonly type: string;
+  /** Size of `body` in bytes. */
+  readonly bytes: number;
+  readonly body: ReadableStream<Uint8Array>;
 }
 
 /** The operations on memories. */
@@ -247,6 +262,22 @@ export class Memories {
       const query = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) };
       return this.#transport.call((core) => getMemoryHistory({ ...core, path: { id }, query }), "always", options);
     });
+  }
+
+  /**
+   * Reads the file that a memory was made from, or a part of it, if the project keeps files (`keep_files`).
+   * @throws ApiError `file_not_found`, `range_not_satisfiable`
+   */
+  async file(id: string, part: FilePart = {}, options?: CallOptions): Promise<KeptFile> {
+    const { start = 0, end } = part;
+    const isPart = start > 0 || end !== undefined;
+    const range = isPart ? { Range: `bytes=${start}-${end === undefined ? "" : end - 1}` } : {};
+    const { body, headers } = await this.#transport.file(
+      (core) => getMemoryFile({ ...core, path: { id }, headers: { ...core.headers, ...range } }),
+      options,
+    );
+    const type = headers.get("content-type") ?? "application/octet-stream";
+    return { type, bytes: Number(headers.get("content-length")), body };
   }
 
   /** Erases all earlier texts of a memory for good. */

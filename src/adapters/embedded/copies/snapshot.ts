@@ -25,8 +25,11 @@ const WINDOW_KEYS = 1_024n;
 /** Estimated size of a piece of a text, which is not in the rows. */
 const TEXT_BYTES = 1_200;
 
-const UPLOADS = "SELECT source ->> '$.file' AS name FROM memories WHERE source ->> '$.file' IS NOT NULL ORDER BY 1";
-const ROWS_SIZE = `SELECT user_version AS version, page_count * page_size AS bytes
+const UPLOADS = `SELECT source ->> '$.file' AS name FROM memories WHERE source ->> '$.file' IS NOT NULL
+  UNION SELECT original_file FROM memories WHERE original_file IS NOT NULL ORDER BY 1`;
+const WAITING = "SELECT count(*) AS n FROM memories WHERE source ->> '$.file' IS NOT NULL";
+const ROWS_SIZE = `SELECT user_version AS version, page_count * page_size
+    + (SELECT ifnull(sum(original_bytes), 0) FROM memories) AS bytes
   FROM pragma_user_version, pragma_page_count, pragma_page_size`;
 const TEXTS_SIZE = "SELECT max(schema_version)::UBIGINT, (SELECT count(*) FROM texts)::UBIGINT FROM meta";
 
@@ -161,7 +164,8 @@ export class EmbeddedSnapshot implements StoreSnapshot {
 
   async uploads(): Promise<{ readonly names: readonly string[]; readonly memories: number }> {
     const found = await this.rows.all<{ readonly name: string }>(UPLOADS);
-    return { names: [...new Set(found.map(({ name }) => name))], memories: found.length };
+    const [waiting] = await this.rows.all<{ readonly n: bigint }>(WAITING);
+    return { names: found.map(({ name }) => name), memories: Number(waiting?.n) };
   }
 
   async size(): ReturnType<StoreSnapshot["size"]> {

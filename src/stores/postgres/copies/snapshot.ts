@@ -34,7 +34,9 @@ const BYTES = `SELECT coalesce(sum(pg_table_size(quote_ident(tablename)::regclas
 const TEXTS = "SELECT project_id, memory_key, version, content FROM texts ORDER BY memory_key";
 const CHUNKS = `SELECT texts.project_id, chunks.memory_key, chunk_key, ordinal, range_start, range_end, headings
   FROM chunks JOIN texts USING (memory_key) ORDER BY chunks.memory_key, chunk_key`;
-const UPLOADS = "SELECT file AS name FROM memories WHERE file IS NOT NULL ORDER BY 1";
+const UPLOADS = `SELECT file AS name FROM memories WHERE file IS NOT NULL
+  UNION SELECT original_file FROM memories WHERE original_file IS NOT NULL ORDER BY 1`;
+const WAITING = "SELECT count(*) AS n FROM memories WHERE file IS NOT NULL";
 const SEQUENCES = `SELECT 1::bigint AS access, (SELECT next FROM chunk_keys) AS chunk_key,
   (SELECT last_value + is_called::int FROM known_users) AS known_user,
   (SELECT last_value + is_called::int FROM lease_tokens) AS lease`;
@@ -154,7 +156,8 @@ export class DatabaseSnapshot implements StoreSnapshot {
 
   async uploads(): Promise<{ readonly names: readonly string[]; readonly memories: number }> {
     const found = await this.rows.all<{ readonly name: string }>(UPLOADS);
-    return { names: [...new Set(found.map(({ name }) => name))], memories: found.length };
+    const [waiting] = await this.rows.all<{ readonly n: bigint }>(WAITING);
+    return { names: found.map(({ name }) => name), memories: Number(waiting?.n) };
   }
 
   async size(): ReturnType<StoreSnapshot["size"]> {

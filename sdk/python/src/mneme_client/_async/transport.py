@@ -52,6 +52,17 @@ class AsyncTransport:
         )
         return _parsed(response, parse)
 
+    async def file(
+        self,
+        request: Mapping[str, Any],
+        options: Mapping[str, object] | None,
+        more_headers: Mapping[str, str],
+    ) -> bytes:
+        """The answer of a call whose body is a file."""
+        request = {**request, "headers": more_headers}
+        response = await self._repeat(request, options, repeatable="always", stream=False)
+        return response.content
+
     async def remove(self, request: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
         """A deletion. That nothing is left after an attempt whose answer was lost is a success."""
         attempts: list[None] = []
@@ -123,7 +134,7 @@ class AsyncTransport:
                 request["method"],
                 self._settings.base_url + request["url"],
                 params=request.get("params"),
-                headers=dict(headers),
+                headers={**headers, **request.get("headers", {})},
                 timeout=options.get("timeout", self._settings.timeout),
                 **sent,
             )

@@ -31,6 +31,7 @@ from ..core.api.memories import (
     forget_relation,
     get_job,
     get_memory,
+    get_memory_file,
     get_memory_graph,
     get_memory_history,
     get_memory_map,
@@ -374,6 +375,22 @@ class Memories:
     def delete(self, id: str, *, purge: bool = False, **options: Unpack[CallOptions]) -> None:  # noqa: A002
         """Delete a memory. `purge` removes it permanently at once, without retention."""
         self._transport.remove(delete_memory.request(id, purge=purge), _call_options(options))
+
+    def file(
+        self,
+        id: str,  # noqa: A002 name of the API
+        *,
+        start: int = 0,
+        end: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> bytes:
+        """Read the file that a memory was made from, if the project keeps files (`keep_files`).
+
+        `start` and `end` limit it to a part: bytes from `start` to before `end`.
+        """
+        is_part = start > 0 or end is not None
+        ranges = {"Range": f"bytes={start}-{'' if end is None else end - 1}"} if is_part else {}
+        return self._transport.file(get_memory_file.request(id), _call_options(options), ranges)
 
     def count_matching(
         self,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         min_evidence: float | None
         default_mode: str | None
         time_zone: str | None
+        keep_files: bool | None
 
     class ProjectChange(ProjectFields, CallOptions, total=False):
         """A change of a project, with the options of the call."""
@@ -54,7 +55,10 @@ if TYPE_CHECKING:
         """A new project, with the options of the call."""
 
 
-_FIELDS = ("name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode", "time_zone")
+_FIELDS = (
+    *("name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode"),
+    *("time_zone", "keep_files"),
+)
 
 
 class OwnProject:

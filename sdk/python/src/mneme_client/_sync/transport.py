@@ -50,6 +50,17 @@ class Transport:
         response = self._repeat(request, options, body=body, form=form, file=file, repeatable=repeatable, stream=False)
         return _parsed(response, parse)
 
+    def file(
+        self,
+        request: Mapping[str, Any],
+        options: Mapping[str, object] | None,
+        more_headers: Mapping[str, str],
+    ) -> bytes:
+        """The answer of a call whose body is a file."""
+        request = {**request, "headers": more_headers}
+        response = self._repeat(request, options, repeatable="always", stream=False)
+        return response.content
+
     def remove(self, request: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
         """A deletion. That nothing is left after an attempt whose answer was lost is a success."""
         attempts: list[None] = []
@@ -121,7 +132,7 @@ class Transport:
                 request["method"],
                 self._settings.base_url + request["url"],
                 params=request.get("params"),
-                headers=dict(headers),
+                headers={**headers, **request.get("headers", {})},
                 timeout=options.get("timeout", self._settings.timeout),
                 **sent,
             )

@@ -18,6 +18,7 @@ class MemorySource:
         filename (str):
         media_type (str):
         bytes_ (int):
+        is_kept (bool): whether the file itself is kept, for getMemoryFile
         url (str | Unset): URL from which the server fetched it
         container (str | Unset): mem_… of the file that the file was in
         path (str | Unset): path of the file in its container
@@ -27,6 +28,7 @@ class MemorySource:
     filename: str
     media_type: str
     bytes_: int
+    is_kept: bool
     url: str | Unset = UNSET
     container: str | Unset = UNSET
     path: str | Unset = UNSET
@@ -39,6 +41,8 @@ class MemorySource:
         media_type = self.media_type
 
         bytes_ = self.bytes_
+
+        is_kept = self.is_kept
 
         url = self.url
 
@@ -57,6 +61,7 @@ class MemorySource:
                 "filename": filename,
                 "media_type": media_type,
                 "bytes": bytes_,
+                "is_kept": is_kept,
             }
         )
         if url is not UNSET:
@@ -79,6 +84,8 @@ class MemorySource:
 
         bytes_ = d.pop("bytes")
 
+        is_kept = d.pop("is_kept")
+
         url = d.pop("url", UNSET)
 
         container = d.pop("container", UNSET)
@@ -91,6 +98,7 @@ class MemorySource:
             filename=filename,
             media_type=media_type,
             bytes_=bytes_,
+            is_kept=is_kept,
             url=url,
             container=container,
             path=path,

@@ -36,6 +36,7 @@ class Project:
         superseding (ProjectSuperseding):
         ocr (ProjectOcr):
         time_zone (None | str):
+        keep_files (bool):
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
@@ -50,6 +51,7 @@ class Project:
     superseding: ProjectSuperseding
     ocr: ProjectOcr
     time_zone: None | str
+    keep_files: bool
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -77,6 +79,8 @@ class Project:
         time_zone: None | str
         time_zone = self.time_zone
 
+        keep_files = self.keep_files
+
         created_at = self.created_at.isoformat()
 
         field_dict: dict[str, Any] = {}
@@ -94,6 +98,7 @@ class Project:
                 "superseding": superseding,
                 "ocr": ocr,
                 "time_zone": time_zone,
+                "keep_files": keep_files,
                 "created_at": created_at,
             }
         )
@@ -133,6 +138,8 @@ class Project:
 
         time_zone = _parse_time_zone(d.pop("time_zone"))
 
+        keep_files = d.pop("keep_files")
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         project = cls(
@@ -147,6 +154,7 @@ class Project:
             superseding=superseding,
             ocr=ocr,
             time_zone=time_zone,
+            keep_files=keep_files,
             created_at=created_at,
         )
 

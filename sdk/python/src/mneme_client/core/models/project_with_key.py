@@ -37,6 +37,7 @@ class ProjectWithKey:
         superseding (ProjectWithKeySuperseding):
         ocr (ProjectWithKeyOcr):
         time_zone (None | str):
+        keep_files (bool):
         created_at (datetime.datetime): ISO 8601, UTC
         key (str | Unset): first key of the project, with the scope `*`; shown only once
     """
@@ -52,6 +53,7 @@ class ProjectWithKey:
     superseding: ProjectWithKeySuperseding
     ocr: ProjectWithKeyOcr
     time_zone: None | str
+    keep_files: bool
     created_at: datetime.datetime
     key: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -80,6 +82,8 @@ class ProjectWithKey:
         time_zone: None | str
         time_zone = self.time_zone
 
+        keep_files = self.keep_files
+
         created_at = self.created_at.isoformat()
 
         key = self.key
@@ -99,6 +103,7 @@ class ProjectWithKey:
                 "superseding": superseding,
                 "ocr": ocr,
                 "time_zone": time_zone,
+                "keep_files": keep_files,
                 "created_at": created_at,
             }
         )
@@ -140,6 +145,8 @@ class ProjectWithKey:
 
         time_zone = _parse_time_zone(d.pop("time_zone"))
 
+        keep_files = d.pop("keep_files")
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         key = d.pop("key", UNSET)
@@ -156,6 +163,7 @@ class ProjectWithKey:
             superseding=superseding,
             ocr=ocr,
             time_zone=time_zone,
+            keep_files=keep_files,
             created_at=created_at,
             key=key,
         )

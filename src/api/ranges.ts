@@ -1,0 +1,49 @@
+// Conditional requests and ranges of bytes (RFC 9110, 13 and 14), for one representation with a strong entity tag.
+
+/** Bytes from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a request asks of a file. */
+export type Asked = "not modified" | "whole" | "unsatisfiable" | ByteRange;
+
+/**
+ * What a request asks. Ranges that are malformed, of another unit or several count as none, and so does one whose
+ * `If-Range` names another version. HEAD has no ranges.
+ * @param etag the entity tag with its quotes
+ */
+export function askedOf(
+  { method, headers }: Pick<Request, "method" | "headers">,
+  file: { readonly bytes: number; readonly etag: string },
+): Asked {
+  const noneMatch = headers.get("if-none-match");
+  if (noneMatch !== null && names(noneMatch, file.etag)) return "not modified";
+  const range = headers.get("range");
+  if (range === null || method === "HEAD") return "whole";
+  const ifRange = headers.get("if-range");
+  // a date never holds, because files have no date of change; a weak tag is not enough
+  if (ifRange !== null && ifRange.trim() !== file.etag) return "whole";
+  return rangeIn(range, file.bytes);
+}
+
+/** Whether a list of entity tags, or `*`, names this one. Weak tags count as strong ones (RFC 9110, 8.8.3.2). */
+function names(list: string, etag: string): boolean {
+  if (list.trim() === "*") return true;
+  return (list.match(/(?:W\/)?"[^"]*"/g) ?? []).some((each) => each.replace(/^W\//, "") === etag);
+}
+
+function rangeIn(header: string, bytes: number): Asked {
+  const [, unit, first, last] = /^\s*([a-z]+)\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
+  if (unit?.toLowerCase() !== "bytes" || first === undefined || last === undefined) return "whole";
+  if (first === "") {
+    if (last === "") return "whole";
+    const length = Number(last);
+    return length === 0 || bytes === 0 ? "unsatisfiable" : { start: Math.max(0, bytes - length), end: bytes };
+  }
+  const start = Number(first);
+  if (last !== "" && Number(last) < start) return "whole";
+  if (start >= bytes) return "unsatisfiable";
+  return { start, end: last === "" ? bytes : Math.min(bytes, Number(last) + 1) };
+}
