@@ -118,6 +118,7 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^(postal-mime|@kenjiuno\/msgreader)$/, "src/documents/containers/", "go through readMail and readMsg"],
   [/^yaml$/, "src/documents/yaml/", "go through yamlText"],
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],
+  [/^ignore$/, "src/cli/folder/walk.ts", "use filesIn"],
   [/^numfmt$/, "src/documents/office/xlsx-numbers.ts", "use what xlsx-numbers.ts exports"],
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];

@@ -20,6 +20,8 @@ const LOST_ATTEMPTS_MAX = 5;
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 120_000;
+/** Codes of a 429 that ends only when somebody makes room. */
+const QUOTAS: readonly string[] = ["document_quota_exceeded", "storage_quota_exceeded"];
 
 /** The server answered with an error. */
 export class RequestRefused extends Error {
@@ -53,6 +55,15 @@ export class Client {
   ) {}
 
   /**
+   * Sends a form with a file, like `send`. Repeating it does no harm, because the file has an `externalId`.
+   * @param form makes the form of each attempt
+   * @throws as `send`
+   */
+  sendForm(path: string, form: () => FormData): Promise<JsonRecord> {
+    return this.#repeat(() => this.#sendOnce("POST", path, form()), LOST_ATTEMPTS_MAX);
+  }
+
+  /**
    * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429, 503)
    * after the wait that the server requests, and lost connections if the request is repeatable.
    * @throws RequestRefused for any other status from 400 on, and if the server stays busy; Error if it is unreachable
@@ -64,11 +75,14 @@ export class Client {
     { isRepeatable = true }: SendOptions = {},
   ): Promise<JsonRecord> {
     const text = body === undefined ? null : JSON.stringify(body);
+    return this.#repeat(() => this.#sendOnce(method, path, text), isRepeatable ? LOST_ATTEMPTS_MAX : 1);
+  }
+
+  async #repeat(sendOnce: () => Promise<Outcome>, lostAttemptsMax: number): Promise<JsonRecord> {
     let waitMs = WAIT_FIRST_MS;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#sendOnce(method, path, text);
+      const outcome = await sendOnce();
       if (outcome.kind === "answered") return outcome.body;
-      const lostAttemptsMax = isRepeatable ? LOST_ATTEMPTS_MAX : 1;
       const attemptsMax = outcome.kind === "busy" ? BUSY_ATTEMPTS_MAX : lostAttemptsMax;
       if (attempt >= attemptsMax) throw outcome.error;
       await this.clock.sleep((outcome.kind === "busy" ? outcome.waitMs : null) ?? waitMs);
@@ -76,7 +90,7 @@ export class Client {
     }
   }
 
-  async #sendOnce(method: string, path: string, text: string | null): Promise<Outcome> {
+  async #sendOnce(method: string, path: string, sent: string | FormData | null): Promise<Outcome> {
     let response: Response;
     let answerText: string;
     try {
@@ -84,9 +98,9 @@ export class Client {
         method,
         headers: {
           authorization: `Bearer ${this.key}`,
-          ...(text === null ? {} : { "content-type": "application/json" }),
+          ...(typeof sent === "string" && { "content-type": "application/json" }),
         },
-        ...(text === null ? {} : { body: text }),
+        ...(sent !== null && { body: sent }),
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
       answerText = await response.text();
@@ -99,7 +113,8 @@ export class Client {
     const detail = isRecord(body.error) ? body.error : {};
     const message = typeof detail.message === "string" ? detail.message : `HTTP ${response.status}`;
     const refusal = new RequestRefused(response.status, String(detail.code ?? ""), message);
-    if (response.status !== 429 && response.status !== 503) throw refusal;
+    const isQuota = response.status === 429 && QUOTAS.includes(refusal.code);
+    if (isQuota || (response.status !== 429 && response.status !== 503)) throw refusal;
     return { kind: "busy", waitMs: requestedWaitMs(response, detail), error: refusal };
   }
 }

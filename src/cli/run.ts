@@ -43,6 +43,10 @@ const IMPORT_FROM_FLAGS: FlagTable = {
   title: "import --from PRODUCT FILE|FOLDER|URL, besides those of import",
   rows: async () => (await import("./import-from.ts")).IMPORT_FROM_HELP,
 };
+const IMPORT_FOLDER_FLAGS: FlagTable = {
+  title: "import FOLDER, besides --url, --key and --user",
+  rows: async () => (await import("./import-folder.ts")).IMPORT_FOLDER_HELP,
+};
 const EXPORT_FLAGS: FlagTable = {
   title: "export FILE.jsonl[.gz], and of import of such a file (--data-dir, --config)",
   rows: async () => (await import("./copies-help.ts")).EXPORT_HELP,
@@ -72,9 +76,9 @@ interface Command {
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
   import: {
-    summary: "Import memories, documents, an exported project, or the exports of other products",
+    summary: "Import memories, documents, a folder, an exported project, or the exports of other products",
     run: runImport,
-    flags: [IMPORT_FLAGS, IMPORT_FROM_FLAGS, EXPORT_FLAGS],
+    flags: [IMPORT_FLAGS, IMPORT_FOLDER_FLAGS, IMPORT_FROM_FLAGS, EXPORT_FLAGS],
   },
   export: {
     summary: "Export all that a project owns to a JSONL file",
@@ -225,6 +229,13 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
     const { text, isComplete } = await importFrom(parseImportFromOptions(argv, process.env));
     print([text]);
     return isComplete ? 0 : 1;
+  }
+  const { importFolder, isImportOfFolder, parseImportFolderOptions } = await import("./import-folder.ts");
+  if (isImportOfFolder(argv)) {
+    const options = parseImportFolderOptions(argv, process.env);
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    return (await importFolder(options, stop.signal)) ? 0 : 1;
   }
   const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
   const { importFile, isExportFile, parseImportOptions } = await import("./import.ts");

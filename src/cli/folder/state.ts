@@ -1,0 +1,83 @@
+// What an import of a folder has stored, in a file of this machine. It lets a later run leave unchanged files unread,
+// recognise files that were moved, and know which memories belong to files that are gone. It is not needed to avoid
+// duplicates: each file has an `externalId` made of its path, so what is sent again without it changes nothing.
+
+import { createHash } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { nullIfMissing } from "../../kit/if-missing.ts";
+import { isRecord, parsedJson } from "../../kit/record.ts";
+
+/** A file that is stored. */
+export interface StoredFile {
+  readonly id: string;
+  readonly bytes: number;
+  readonly mtimeMs: number;
+  /** Of its content, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** A file that the server refused, and will refuse until it changes. */
+export interface RefusedFile {
+  readonly bytes: number;
+  readonly mtimeMs: number;
+  readonly why: string;
+}
+
+/** The state of a folder. Paths are relative to it, with `/`. */
+export interface FolderState {
+  readonly stored: Map<string, StoredFile>;
+  readonly refused: Map<string, RefusedFile>;
+  /** Folders on devices of their own when they were seen last. Empty: the folder itself, if it is a mount point. */
+  readonly mounts: Set<string>;
+}
+
+const VERSION = 1;
+
+/** Path of the state of a folder: another server, key, user or folder has another one. */
+export function statePath(
+  environment: Readonly<Record<string, string | undefined>>,
+  home: string,
+  of: { readonly url: string; readonly key: string; readonly userId: string | null; readonly root: string },
+): string {
+  const base = environment.XDG_STATE_HOME ?? join(home, ".local", "state");
+  const name = createHash("sha256")
+    .update(JSON.stringify([of.url, of.key, of.userId, of.root]))
+    .digest("hex");
+  return join(base, "mneme", "folders", `${name.slice(0, 24)}.json`);
+}
+
+/** The state in a file; empty if there is none, and null if it is damaged. */
+export function readState(path: string): FolderState | null {
+  const empty = { stored: new Map(), refused: new Map(), mounts: new Set<string>() };
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    nullIfMissing(error);
+    return empty;
+  }
+  const value = parsedJson(text);
+  if (!isRecord(value) || value.version !== VERSION) return null;
+  const { stored, refused, mounts } = value;
+  if (!isRecord(stored) || !isRecord(refused) || !Array.isArray(mounts)) return null;
+  return {
+    stored: new Map(Object.entries(stored as Record<string, StoredFile>)),
+    refused: new Map(Object.entries(refused as Record<string, RefusedFile>)),
+    mounts: new Set(mounts as string[]),
+  };
+}
+
+/** Writes the state. A process that is killed leaves the old or the new one. */
+export function writeState(path: string, { stored, refused, mounts }: FolderState): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const value = { version: VERSION, stored: Object.fromEntries(stored), refused: Object.fromEntries(refused) };
+  const file = openSync(`${path}.new`, "w", 0o600);
+  try {
+    writeFileSync(file, JSON.stringify({ ...value, mounts: [...mounts] }));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+}
