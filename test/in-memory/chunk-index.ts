@@ -8,6 +8,7 @@ import { Fault, invariant } from "../../src/domain/fault.ts";
 import { type Filter, type FilteredAttributes, matchesFilter } from "../../src/domain/filter.ts";
 import type { ChunkKey, MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
+import { parseJson } from "../../src/kit/exact-json.ts";
 import {
   type AdmissibleSet,
   type ChunkIndex,
@@ -883,7 +884,7 @@ function entitiesOf(passage: string, { title, phrases }: Publication["entities"]
 }
 
 function filteredAttributes(json: string): FilteredAttributes {
-  const attributes = JSON.parse(json) as JsonObject;
+  const attributes = parseJson(json) as JsonObject;
   const text = (name: string) => (attributes[name] ?? null) as string | null;
   const mediaType = text("source.media_type");
   return {
