@@ -1,5 +1,5 @@
 // Reads the text of a picture: finds lines, reads each, and turns the picture if it lies on its side or upside down.
-// The models are PP-OCR's detection and recognition; decision 088 says why.
+// The models are PP-OCR's detection and recognition; decision 092 says why.
 
 import { alphabetOf, type DecodedLine, decodeLine } from "./decode-line.ts";
 import { cutOut, distance, type Picture, type Point, type Quad, scaled, turned } from "./picture.ts";
