@@ -10,7 +10,7 @@ import { Client } from "./client.ts";
 import { readState, statePath } from "./folder/state.ts";
 import { FolderSync, type Pass, type Report } from "./folder/sync.ts";
 import { IGNORE_FILE } from "./folder/walk.ts";
-import { parseTarget } from "./import.ts";
+import { parseTarget, TARGET_FLAGS } from "./import.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
 /** Help for the flags, as `[flag, description]`. */
@@ -48,7 +48,11 @@ export interface ImportFolderOptions {
 /** Whether a command line imports a folder. */
 export function isImportOfFolder(argv: readonly string[]): boolean {
   if (argv.includes("--watch") || argv.includes("--delete")) return true;
-  const isValue = (at: number) => FLAGS[argv[at - 1] ?? ""] === "value";
+  // also of a flag that other imports have, such as --data-dir
+  const isValue = (at: number) => {
+    const before = argv[at - 1] ?? "";
+    return before.startsWith("--") && !before.includes("=") && { ...TARGET_FLAGS, ...FLAGS }[before] !== "switch";
+  };
   return argv.some((word, at) => !word.startsWith("--") && !isValue(at) && isFolder(word));
 }
 

@@ -1,7 +1,7 @@
 // /v1/embedders and /v1/project(s)/…/embedder: the installed models, and changing the one of a project.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
@@ -144,7 +144,7 @@ describe("a model whose folder is damaged", () => {
   function damagedModels(damage: (folder: string, manifest: Record<string, unknown>) => void) {
     const folder = temporaryFolder();
     for (const model of readdirSync(MODELS_DIR)) {
-      if (model === "recipe" || model.endsWith(".md")) continue;
+      if (!existsSync(join(MODELS_DIR, model, "model.json"))) continue;
       mkdirSync(join(folder.path, model));
       for (const file of readdirSync(join(MODELS_DIR, model))) {
         symlinkSync(join(MODELS_DIR, model, file), join(folder.path, model, file));

@@ -297,6 +297,9 @@ describe("the command", () => {
   test("is chosen for folders, and refuses what it cannot do", () => {
     expect(isImportOfFolder([root])).toBe(true);
     expect(isImportOfFolder(["notes.jsonl", "--user", root])).toBe(false);
+    expect(isImportOfFolder(["project.jsonl", "--data-dir", root])).toBe(false);
+    expect(isImportOfFolder(["--wait", root])).toBe(true);
+    expect(isImportOfFolder(["--url=http://localhost", root])).toBe(true);
     expect(isImportOfFolder(["not-mounted", "--watch"])).toBe(true);
     expect(parseImportFolderOptions([root, "--watch", "--user", "ada"], environment)).toMatchObject({
       ...{ root, userId: "ada", watches: true, deletes: false, url: "http://127.0.0.1:8383" },
