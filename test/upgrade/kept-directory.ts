@@ -3,6 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { unzipSync, zipSync } from "fflate";
+import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
 import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { until } from "../support/until.ts";
 
@@ -49,6 +50,8 @@ const FIELDS = [
   ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "language", "externalId"],
   ...["created_at", "updated_at", "expires_at", "source", "error"],
 ] as const;
+/** Fields of a memory's `source` that later versions have added. */
+const ADDED_SOURCE_FIELDS = ["is_kept"];
 const PROJECT_FIELDS = ["id", "name", "plan", "retention_days", "smart_ingestion"] as const;
 
 /** Names of the kept directories, oldest first. */
@@ -127,7 +130,8 @@ export async function ask(server: Caller, asked: Asked): Promise<Answers> {
     const page = await get(`/v1/memories?limit=100${cursor}`);
     const listed = page.data as readonly { readonly id: string; readonly content: string }[];
     for (const { id } of listed.filter(({ content }) => !asked.unfinished.includes(content))) {
-      memories.push(pick(await get(`/v1/memories/${id}`), FIELDS));
+      const memory = pick(await get(`/v1/memories/${id}`), FIELDS);
+      memories.push(isRecord(memory.source) ? { ...memory, source: sourceOfThen(memory.source) } : memory);
     }
     if (page.cursor === null) break;
     cursor = `&cursor=${page.cursor}`;
@@ -170,6 +174,10 @@ export function schemaOf(dataDir: string): readonly (string | null)[] {
   } finally {
     database.close();
   }
+}
+
+function sourceOfThen(source: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(source).filter(([field]) => !ADDED_SOURCE_FIELDS.includes(field)));
 }
 
 function pick(body: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
