@@ -34,7 +34,11 @@ function names(list: string, etag: string): boolean {
   return (list.match(/(?:W\/)?"[^"]*"/g) ?? []).some((each) => each.replace(/^W\//, "") === etag);
 }
 
+/** Maximum length of a `Range` with one range, in UTF-16 code units; the pattern takes long for longer ones. */
+const RANGE_UNITS_MAX = 100;
+
 function rangeIn(header: string, bytes: number): Asked {
+  if (header.length > RANGE_UNITS_MAX) return "whole";
   const [, unit, first, last] = /^\s*([a-z]+)\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
   if (unit?.toLowerCase() !== "bytes" || first === undefined || last === undefined) return "whole";
   if (first === "") {

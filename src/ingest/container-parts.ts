@@ -70,10 +70,10 @@ export class ContainerParts {
     return transactions.run(async (tx) => {
       if ((await tx.jobs.renew([job], leaseMs)).length === 0) throw new LeaseLost();
       const earlier = existing.map(({ key }) => key);
-      if (earlier.length > 0) await tx.memories.removeMany(projectId, earlier);
+      const removed = earlier.length === 0 ? [] : await tx.memories.removeMany(projectId, earlier);
       const drafts = kept.map((upload): MemoryDraft => ({ ...inherited(job), content: "", upload }));
       const accepted = drafts.length === 0 ? [] : await tx.memories.accept(projectId, drafts);
-      if (earlier.length > 0) tx.afterCommit(() => index.hide(projectId, earlier));
+      if (removed.length > 0) tx.afterCommit(() => index.hide(projectId, removed));
       tx.afterCommit(wake);
       return accepted.flatMap((outcome, at) => {
         if (!(outcome instanceof Fault)) return [];

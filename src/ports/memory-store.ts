@@ -132,9 +132,12 @@ export interface MemoryStore {
    * the retention ends at once. Returns the memory as it was before, or null if it does not exist.
    */
   remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Promise<Memory | null>;
-  /** Deletes those memories of a project softly that are live. Returns their keys. */
+  /**
+   * Deletes those memories of a project softly that are live, and the memories of files in their files. Returns the
+   * keys of all that it deleted.
+   */
   removeMany(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<readonly MemoryKey[]>;
-  /** Deletes all memories of a user softly. Returns their keys. */
+  /** Deletes all memories of a user softly, as `removeMany` does. Returns their keys. */
   removeAllOf(projectId: ProjectId, userId: string): Promise<readonly MemoryKey[]>;
   /** The key of a user; null if no memory, chat or event ever referred to the user. */
   userKey(projectId: ProjectId, userId: string): Promise<UserKey | null>;

@@ -137,9 +137,10 @@ export class MapService {
   async #place(projectId: ProjectId): Promise<void> {
     const { maps, index } = this.#uses;
     const state = await maps.state(projectId);
-    const known = await maps.all(projectId, LIMITS.mapPoints);
-    const added = await maps.unplaced(projectId, LIMITS.mapPoints - known.length);
+    // what is new comes first, so that a map with as many places as a layout takes still grows
+    const added = await maps.unplaced(projectId, state === null ? LIMITS.mapPoints : LIMITS.mapPoints / 2);
     if (added.length === 0) return;
+    const known = await maps.all(projectId, LIMITS.mapPoints - added.length);
     const count = known.length + added.length;
     const isWhole = state === null || (count >= LAID_OUT_MIN && count >= GROWTH * state.laidOut);
     using project = await index.current(projectId);

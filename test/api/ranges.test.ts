@@ -28,6 +28,8 @@ test.each([
   ["bytes=0-1, 200-", "whole"],
   ["bytes=-", "whole"],
   ["bytes=", "whole"],
+  [`bytes=${" ".repeat(45)}1-2${" ".repeat(46)}`, { start: 1, end: 3 }],
+  [`bytes=${" ".repeat(5_000)}-${" ".repeat(5_000)}x`, "whole"],
   ["bytes", "whole"],
   ["bytes=a-b", "whole"],
   ["bytes=1.5-2", "whole"],

@@ -119,7 +119,10 @@ onEachDatabase("ContainerParts", (open) => {
     await parts.store(job, list, path);
     const { items } = await stores.memories.list(project, { limit: 1, container: job.memory.id });
     expect(items.map(({ source }) => [source?.path, source?.container])).toEqual([["b.txt", job.memory.id]]);
-    await stores.memories.removeMany(project, [job.memory.key]);
+    const keys = (await stores.memories.list(project, { limit: 10 })).items.map(({ key }) => key);
+    // the index hides what is returned
+    expect([...(await stores.memories.removeMany(project, [job.memory.key]))].sort()).toEqual([...keys].sort());
+    expect(keys).toHaveLength(3);
     expect(await paths(job)).toEqual([]);
     expect((await stores.memories.list(project, { limit: 10 })).items).toEqual([]);
   });

@@ -205,8 +205,11 @@ impl<'graph> Explorer<'graph> {
             }
             let mut next = Vec::new();
             for entity in frontier {
+                if seen.len() >= PATH_VISITS_MAX || reached.contains_key(&end) {
+                    break;
+                }
                 for slot in self.passages_of(entity, PATH_PASSAGES_MAX) {
-                    if seen.len() >= PATH_VISITS_MAX || !seen.insert(slot) {
+                    if !seen.insert(slot) {
                         continue;
                     }
                     for (other, _) in self.entities_of(slot) {

@@ -174,7 +174,11 @@ class ChildPerTurn implements ClosableRecogniser {
       }
     }
     this.#running = null;
-    removeUnkept(this.#options);
+    try {
+      removeUnkept(this.#options);
+    } catch (err) {
+      this.#options.log.warn({ err }, "recognised texts that nobody needs could not be removed");
+    }
   }
 
   /** Reads pictures of a file until another one has its turn, or until all are read. */

@@ -65,20 +65,26 @@ export class MemoryDeletion {
     return memory;
   }
 
-  /** Removes the memories of the files in the files of deleted memories, and of those deeper in them. */
-  async #removePartsOf(rows: readonly MemoryRow[], purges: boolean): Promise<void> {
+  /**
+   * Removes the memories of the files in the files of deleted memories, and of those deeper in them. Returns their
+   * keys.
+   */
+  async #removePartsOf(rows: readonly MemoryRow[], purges: boolean): Promise<readonly MemoryKey[]> {
+    const removed: MemoryKey[] = [];
     let deleted = rows;
     for (let depth = 0; depth < CONTAINER_DEPTH_MAX; depth++) {
       const [first] = deleted;
       const containers = deleted.filter((row) => mayHaveParts(row)).map(({ id }) => id);
-      if (first === undefined || containers.length === 0) return;
+      if (first === undefined || containers.length === 0) return removed;
       const params = { containers, projectKey: first.project_key, now: this.context.clock.now() };
       const parts = await this.session.all<MemoryRow>(REMOVE_PARTS, { ...params, isPurgeAsked: Number(purges) });
-      if (parts.length === 0) return;
+      if (parts.length === 0) return removed;
       deleted = parts.toSorted((a, b) => (a.memory_key < b.memory_key ? -1 : 1));
       await this.#outbox.record(first.project_key, "memory.deleted", deleted.map(toMemory));
       await this.#relations.removeAllOf(deleted);
+      removed.push(...deleted.map((row) => row.memory_key as MemoryKey));
     }
+    return removed;
   }
 
   /** See MemoryStore.removeAllOf. */
@@ -102,8 +108,8 @@ export class MemoryDeletion {
       const [oldest] = inOrder;
       if (oldest !== undefined) await this.#outbox.record(oldest.project_key, "memory.deleted", inOrder.map(toMemory));
       await this.#relations.removeAllOf(inOrder);
-      await this.#removePartsOf(inOrder, false);
-      removed.push(...inOrder.map((row) => row.memory_key as MemoryKey));
+      const parts = await this.#removePartsOf(inOrder, false);
+      removed.push(...inOrder.map((row) => row.memory_key as MemoryKey), ...parts);
     }
     return removed;
   }
