@@ -74,7 +74,7 @@ describe("a page", () => {
     const { status, body } = await store({ url, userId: "ada", agentId: "reader", tags: ["sea"], metadata: { n: 1 } });
     expect([status, body.status, body.content]).toEqual([202, "processing", ""]);
     const bytes = expect.any(Number);
-    expect(body.source).toEqual({ filename: "lighthouse.html", media_type: "text/html", bytes, url });
+    expect(body.source).toEqual({ filename: "lighthouse.html", media_type: "text/html", bytes, url, is_kept: false });
     await mneme.settled(body.id);
     const stored = (await mneme.call("GET", `/v1/memories/${body.id}`)).body;
     expect(stored).toMatchObject({ status: "completed", title: "The lighthouse", userId: "ada", agentId: "reader" });
@@ -109,7 +109,7 @@ describe("a page", () => {
     ];
     for (const [url, source, text] of cases) {
       const { status, body } = await store({ url });
-      expect([url, status, body.source]).toEqual([url, 202, { ...source, bytes: expect.any(Number), url }]);
+      expect([url, status, body.source]).toEqual([url, 202, { ...source, bytes: expect.any(Number), url, is_kept: false }]);
       await mneme.settled(body.id);
       expect((await mneme.call("GET", `/v1/memories/${body.id}`)).body.content).toContain(text);
     }

@@ -182,6 +182,8 @@ describe("on a data directory, while a server uses it", () => {
       default_mode: "balanced",
       superseding: "on",
       time_zone: null,
+      ocr: "auto",
+      keep_files: false,
       created_at: "2027-01-15T08:00:00.000Z",
     });
   });
