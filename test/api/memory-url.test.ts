@@ -109,7 +109,11 @@ describe("a page", () => {
     ];
     for (const [url, source, text] of cases) {
       const { status, body } = await store({ url });
-      expect([url, status, body.source]).toEqual([url, 202, { ...source, bytes: expect.any(Number), url, is_kept: false }]);
+      expect([url, status, body.source]).toEqual([
+        url,
+        202,
+        { ...source, bytes: expect.any(Number), url, is_kept: false },
+      ]);
       await mneme.settled(body.id);
       expect((await mneme.call("GET", `/v1/memories/${body.id}`)).body.content).toContain(text);
     }
