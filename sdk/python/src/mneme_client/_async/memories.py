@@ -175,7 +175,8 @@ class AsyncMemories:
         source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
 
         `file` is a path, bytes, or a binary file. The ending of `filename` decides the format. `on_progress` is called
-        with the bytes that were read so far, and all of them. `ocr` (`auto` or `off`): whether text in pictures is read.
+        with the bytes that were read so far, and all of them. `ocr` (`auto` or `off`) says whether text in pictures
+        is read.
         """
         form = form_of(
             title=title,
