@@ -112,8 +112,11 @@ async function expectProperEnds(documents: Documents): Promise<void> {
   if (MUTATIONS > 100) process.stdout.write(`${JSON.stringify(Object.fromEntries(ends))}\n`);
   expect(problems).toEqual([]);
   expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBe(MUTATIONS);
-  const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1");
-  expect(body.data).toEqual([]);
+  // the files in archives and messages are stored when these are completed
+  await until("no memory is processing", async () => {
+    const { body } = await service.call("GET", "/v1/memories?status=processing&limit=1");
+    return body.data.length === 0;
+  });
   expect((await service.call("POST", "/v1/memories/search", { query: "harbour" })).status).toBe(200);
 }
 
