@@ -69,11 +69,6 @@ export class OfficePackage {
     return [{ text: `[picture: ${lines.map(({ text }) => onOneLine(text)).join("\n")}]`, series: null }];
   }
 
-  /** The bytes of a part. @throws ReadFailure if the part is damaged or exceeds the budget */
-  bytes(part: string): Uint8Array {
-    return Buffer.concat([...this.#archive.read(part)]);
-  }
-
   /**
    * The name of the main part: the one that the package declares, else the usual name.
    * @throws ReadFailure if neither exists
@@ -135,7 +130,7 @@ export async function openOfficePictures(bytes: Uint8Array): Promise<FilePicture
   const document = new OfficePackage(bytes, new Budget(READING_LIMITS));
   return {
     async read(part) {
-      const picture = document.bytes(part);
+      const picture = document.bytesOf(part);
       const isTiff = /\.tiff?$/i.test(part);
       return isTiff ? (await import("../pictures/tiff.ts")).openTiff(picture).read(0) : decodePicture(picture);
     },
