@@ -97,7 +97,7 @@ export class OfficePackage {
     const named = this.relationships("").find(({ type }) => type === "core-properties")?.target;
     const part = [named, "docProps/core.xml"].find((name) => name !== undefined && this.has(name));
     if (part === undefined) return null;
-    const properties = new CoreProperties();
+    const properties = new TitleReader();
     // A failure here is ignored, because the text is useful without a title. If the budget is exceeded, reading the
     // next part fails again.
     outcomeOf(() => readXml({ name: part, pieces: this.#archive.read(part), family: "dc" }, properties, this.budget));
@@ -187,7 +187,8 @@ function decodedPath(path: string): string {
   }
 }
 
-class CoreProperties implements XmlHandler {
+/** Reads the title among the properties of a document. */
+export class TitleReader implements XmlHandler {
   title = "";
   #isTitle = false;
 

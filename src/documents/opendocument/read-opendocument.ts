@@ -6,7 +6,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { ENCRYPTED, type ReadDocument } from "../document.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
-import { type OfficePackage, officeReader } from "../office/package.ts";
+import { type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import type { Attributes, XmlHandler } from "../office/xml.ts";
 import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
@@ -26,7 +26,7 @@ function documentText(document: OfficePackage): ReadDocument | ReadFailure {
   const body = new BodyReader(document, styles, "body");
   document.read(CONTENT, "office", body);
   if (!body.wasFound) refuse(`The file is damaged: its part ${CONTENT} is no OpenDocument.`);
-  const meta = new MetaReader();
+  const meta = new TitleReader();
   document.read("meta.xml", "office", meta);
   body.finish();
   for (const text of running.blocks) body.writer.write({ text, series: running });
@@ -46,23 +46,6 @@ function isEncrypted(document: OfficePackage): boolean {
     text: () => undefined,
   });
   return found;
-}
-
-class MetaReader implements XmlHandler {
-  title = "";
-  #isTitle = false;
-
-  open(name: string): undefined {
-    this.#isTitle = name === "dc:title";
-  }
-
-  close(): void {
-    this.#isTitle = false;
-  }
-
-  text(text: string): void {
-    if (this.#isTitle) this.title += text;
-  }
 }
 
 /** A table that is being read. Cells of nested tables become text of the cell around them. */
