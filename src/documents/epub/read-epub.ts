@@ -6,7 +6,7 @@ import { refuse } from "../budget.ts";
 import { ENCRYPTED, type ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 import { readHtml } from "../html/read-html.ts";
-import { type OfficePackage, officeReader } from "../office/package.ts";
+import { decodedPath, type OfficePackage, officeReader, withoutDots } from "../office/package.ts";
 import type { Attributes, XmlHandler } from "../office/xml.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
 
@@ -59,7 +59,7 @@ function chaptersOf(opf: ElementList, folder: string): readonly string[] {
     const item = name === "opf:itemref" ? items.get(attributes.idref ?? "") : undefined;
     const isPage = /html|xml/i.test(item?.["media-type"] ?? "html");
     if (item?.href === undefined || !isPage || item.properties?.split(" ").includes("nav") === true) return [];
-    return [resolved(folder, item.href)];
+    return [withoutDots(folder + decodedPath(item.href.replace(/[#?].*$/s, "")))];
   });
   return [...new Set(parts)];
 }
@@ -87,23 +87,6 @@ function encryptedParts(archive: OfficePackage): ReadonlySet<string> {
   const list = new ElementList(["?:CipherReference"]);
   archive.read(ENCRYPTION, "ocf", list);
   return new Set(list.found.map(({ attributes }) => (attributes.URI ?? "").toLowerCase()));
-}
-
-function resolved(folder: string, href: string): string {
-  const names: string[] = [];
-  for (const name of `${folder}${unescapedPath(href.replace(/[#?].*$/s, ""))}`.split("/")) {
-    if (name === "..") names.pop();
-    else if (name !== "" && name !== ".") names.push(name);
-  }
-  return names.join("/");
-}
-
-function unescapedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path; // a literal percent sign
-  }
 }
 
 /** Collects the elements with these names, and the first text of each name. */

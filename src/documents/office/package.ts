@@ -171,15 +171,21 @@ class RelationshipList implements XmlHandler {
 /** Resolves a target relative to a folder (with a trailing slash) to the name of a part. */
 function partName(folder: string, target: string): string {
   const path = decodedPath(target.replaceAll("\\", "/").replace(/#.*$/s, ""));
+  return withoutDots(path.startsWith("/") ? path : folder + path);
+}
+
+/** The path without empty, `.` and `..` steps, from the root of the package. */
+export function withoutDots(path: string): string {
   const names: string[] = [];
-  for (const name of (path.startsWith("/") ? path : folder + path).split("/")) {
+  for (const name of path.split("/")) {
     if (name === "..") names.pop();
     else if (name !== "" && name !== ".") names.push(name);
   }
   return names.join("/");
 }
 
-function decodedPath(path: string): string {
+/** The path of a reference, without percent escapes. */
+export function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
