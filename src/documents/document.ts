@@ -33,3 +33,6 @@ export interface PlaceMark extends DocumentPlace {
 
 /** Message for a file that is protected by a password. */
 export const ENCRYPTED = "The file is encrypted. Upload it without a password.";
+
+/** Message for a file without a visible character. */
+export const NO_TEXT = "The file holds no text.";

@@ -3,7 +3,7 @@
 
 import { ReadFailure } from "../ports/document-reader.ts";
 import type { Budget } from "./budget.ts";
-import type { PlaceMark, ReadDocument } from "./document.ts";
+import { NO_TEXT, type PlaceMark, type ReadDocument } from "./document.ts";
 
 /** A paragraph, heading, list item or table row. */
 export interface Block {
@@ -61,7 +61,7 @@ export class TextWriter implements BlockSink {
 
   /** Returns the document, or a failure if nothing was written. */
   document(title: string | null): ReadDocument | ReadFailure {
-    if (this.#units === 0) return new ReadFailure("unreadable_document", "The file holds no text.");
+    if (this.#units === 0) return new ReadFailure("unreadable_document", NO_TEXT);
     this.#endPiece();
     return { pieces: this.#pieces, title, marks: this.#marks };
   }

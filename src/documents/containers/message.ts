@@ -3,7 +3,7 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import type { ReadDocument } from "../document.ts";
+import { NO_TEXT, type ReadDocument } from "../document.ts";
 import { readHtml } from "../html/read-html.ts";
 import { onOneLine, readable } from "../text-writer.ts";
 import type { Parts } from "./parts.ts";
@@ -55,7 +55,7 @@ export function messageText(message: Message, parts: Parts): ReadDocument | Read
   const lines = fields.flatMap(([name, value]) => (value.trim() === "" ? [] : [`${name}: ${onOneLine(value)}`]));
   const files = parts.found.map(({ path }) => `Attachment: ${onOneLine(path)}`);
   const text = [[...lines, ...files].join("\n"), bodyOf(message)].filter((part) => part !== "").join("\n\n");
-  if (text === "") return new ReadFailure("unreadable_document", "The file holds no text.");
+  if (text === "") return new ReadFailure("unreadable_document", NO_TEXT);
   const subject = onOneLine(message.subject);
   return {
     ...{ pieces: [text], title: subject === "" ? null : shortTitle(subject), marks: [] },

@@ -3,7 +3,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
-import { ENCRYPTED, type ReadDocument } from "../document.ts";
+import { ENCRYPTED, NO_TEXT, type ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 import { readHtml } from "../html/read-html.ts";
 import { decodedPath, type OfficePackage, officeReader, withoutDots } from "../office/package.ts";
@@ -44,7 +44,7 @@ function bookText(archive: OfficePackage): ReadDocument | ReadFailure {
     else if (encrypted.has(part.toLowerCase())) missing.push(`The chapter ${part} is encrypted.`);
     else written += writeChapter(archive, part, writer);
   }
-  if (written === 0) return new ReadFailure("unreadable_document", "The file holds no text.");
+  if (written === 0) return new ReadFailure("unreadable_document", NO_TEXT);
   const read = writer.document(title === "" ? null : shortTitle(title));
   return read instanceof ReadFailure ? read : { ...read, warnings: missing.slice(0, NAMED_MAX) };
 }
@@ -79,8 +79,6 @@ function writeChapter(archive: OfficePackage, part: string, writer: TextWriter):
   writer.write({ text, series: null });
   return 1;
 }
-
-const NO_TEXT = "The file holds no text.";
 
 /** Names, in lower case, of the parts that are encrypted; fonts usually are. */
 function encryptedParts(archive: OfficePackage): ReadonlySet<string> {

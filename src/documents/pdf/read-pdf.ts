@@ -5,7 +5,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
-import { ENCRYPTED, type ReadDocument } from "../document.ts";
+import { ENCRYPTED, NO_TEXT, type ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
 import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import type { PageNote } from "./annotations.ts";
@@ -299,7 +299,7 @@ function withoutText([first]: readonly PageLoss[], pictures: PictureTexts | null
   if (first?.why === "damaged")
     return `The file is damaged: page ${first.page} cannot be read, and no other holds text.`;
   if (first?.why === "undecodable") return "The file's fonts do not say which letters they show.";
-  return pictures?.failure("The file holds no text; it seems to be a scan") ?? "The file holds no text.";
+  return pictures?.failure("The file holds no text; it seems to be a scan") ?? NO_TEXT;
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import type { ReadDocument } from "../document.ts";
+import { NO_TEXT, type ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 
 /** Number of UTF-16 code units at the beginning of a text that the formats check to recognise it. */
@@ -37,7 +37,7 @@ export function readTextFile(
   if (encoding === null) return notText();
   const pieces = toPieces(decoded(bytes, encoding));
   const isBlank = pieces.every((piece) => piece.trim() === "");
-  return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : { pieces, title, marks: [] };
+  return isBlank ? new ReadFailure("unreadable_document", NO_TEXT) : { pieces, title, marks: [] };
 }
 
 /**
@@ -52,7 +52,7 @@ export function readTextDocument(
   if (encoding === null) return notText();
   const read = convert([...decoded(bytes, encoding)].join(""));
   const isBlank = read.pieces.every((piece) => piece.trim() === "");
-  return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : { marks: [], ...read };
+  return isBlank ? new ReadFailure("unreadable_document", NO_TEXT) : { marks: [], ...read };
 }
 
 /** The failure for bytes that are not a text in any encoding. */

@@ -4,7 +4,7 @@
 import { Parser } from "htmlparser2";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
-import type { ReadDocument } from "../document.ts";
+import { NO_TEXT, type ReadDocument } from "../document.ts";
 import { readHtml } from "../html/read-html.ts";
 import { jsonText } from "../json/json-text.ts";
 import { onOneLine, readable } from "../text-writer.ts";
@@ -44,7 +44,7 @@ export function readXmlText(
       ...(declaresEntities ? ["Entities that the file declares were not expanded."] : []),
       ...(isCutOff ? ["The file is cut off: its last elements do not end."] : []),
     ];
-    if (!hasText(first)) return new ReadFailure("unreadable_document", "The file holds no text.");
+    if (!hasText(first)) return new ReadFailure("unreadable_document", NO_TEXT);
     return { pieces: text, title, marks: [], warnings };
   });
 }
