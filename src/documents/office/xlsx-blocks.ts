@@ -2,8 +2,8 @@
 // column names.
 
 import type { CellRange } from "../../domain/cell-range.ts";
-import { headerRows, isQuantity, type TableRow } from "./table.ts";
-import type { SheetRow } from "./xlsx-sheet.ts";
+import { headerRows, isQuantity } from "./table.ts";
+import { type SheetRow, tableCells } from "./xlsx-sheet.ts";
 
 /** Rows of a sheet that are read together. */
 export interface SheetBlock {
@@ -42,7 +42,8 @@ export function* blocksOfSheet(rows: readonly SheetRow[], merged: readonly CellR
     const tables = tablesIn(group, spans, merged);
     if (tables.length < 2) continue;
     if (start < from) yield { rows: sorted.slice(start, from), isBesideOthers: false, columns: ALL, headed: null };
-    const isNamed = headerRows(group.slice(0, 2).map(tableRow), "likely") === 1;
+    const head = group.slice(0, 2).map((row) => ({ cells: tableCells(row), isHeader: false }));
+    const isNamed = headerRows(head, "likely") === 1;
     for (const columns of tables) {
       const own = rowsWithin(group, columns);
       const [top, bottom] = [own[0]?.row ?? 0, own.at(-1)?.row ?? 0];
@@ -52,14 +53,6 @@ export function* blocksOfSheet(rows: readonly SheetRow[], merged: readonly CellR
     start = to;
   }
   if (start < sorted.length) yield { rows: sorted.slice(start), isBesideOthers: false, columns: ALL, headed: null };
-}
-
-function tableRow({ columns, texts, areNumbers, areBold }: SheetRow): TableRow {
-  const cells = columns.map((column, at) => {
-    const [isBold = false, isNumber = false] = [areBold[at], areNumbers[at]];
-    return { text: texts[at] ?? "", column, span: 1, isBold, isNumber };
-  });
-  return { cells, isHeader: false };
 }
 
 /** Beginning and end of each group of rows without an empty row between them. */

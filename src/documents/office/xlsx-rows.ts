@@ -16,7 +16,7 @@ import {
   type TableRow,
 } from "./table.ts";
 import { blocksOfSheet, type SheetBlock } from "./xlsx-blocks.ts";
-import type { SheetRow } from "./xlsx-sheet.ts";
+import { type SheetRow, tableCells } from "./xlsx-sheet.ts";
 
 /** The content of a sheet. */
 export interface SheetContent {
@@ -222,7 +222,8 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
   const waiting = merged.toSorted((one, other) => other.top - one.top);
   // the key is the first column of a range; in valid sheets merged ranges do not overlap
   const active = new Map<number, Merged>();
-  for (const { row, columns, texts, areNumbers, areBold } of [...rows].sort((one, other) => one.row - other.row)) {
+  for (const sheetRow of [...rows].sort((one, other) => one.row - other.row)) {
+    const { row } = sheetRow;
     budget.checkTime();
     for (const [left, { range, text }] of active) {
       if (range.bottom < row || text === "" || text.length > LABEL_UNITS_MAX) active.delete(left);
@@ -231,10 +232,7 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
       waiting.pop();
       if (next.bottom >= row) active.set(next.left, { range: next, text: "" });
     }
-    const cells = columns.map((column, at) => {
-      const [isBold = false, isNumber = false] = [areBold[at], areNumbers[at]];
-      return { text: texts[at] ?? "", column, span: 1, isBold, isNumber };
-    });
+    const cells: WideCell[] = tableCells(sheetRow);
     if (active.size > 0) share(row, cells, active.values(), budget);
     cells.sort((one, other) => one.column - other.column);
     yield {

@@ -4,6 +4,7 @@
 import { type CellRange, columnOfName, rangeOfName } from "../../domain/cell-range.ts";
 import { type Budget, refuse } from "../budget.ts";
 import { onOneLine } from "../text-writer.ts";
+import type { Cell } from "./table.ts";
 import type { CellStyle } from "./xlsx-styles.ts";
 import { RichText, sheetText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -18,6 +19,14 @@ export interface SheetRow {
   /** For each cell, whether it holds a number that is not a time. */
   readonly areNumbers: boolean[];
   readonly areBold: boolean[];
+}
+
+/** The cells of a row as those of a table. Merged cells are still of one column. */
+export function tableCells({ columns, texts, areNumbers, areBold }: SheetRow): Cell[] {
+  return columns.map((column, at) => {
+    const [isBold = false, isNumber = false] = [areBold[at], areNumbers[at]];
+    return { text: texts[at] ?? "", column, span: 1, isBold, isNumber };
+  });
 }
 
 /** Contents of other parts of the workbook to which cells refer. */
