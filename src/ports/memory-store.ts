@@ -77,6 +77,14 @@ export interface CountedPart {
   readonly last: MemoryKey | null;
 }
 
+/** A memory that was deleted. */
+export interface RemovedMemory {
+  /** As it was before. */
+  readonly memory: Memory;
+  /** Its key, and those of the memories of files in its file. */
+  readonly keys: readonly MemoryKey[];
+}
+
 /** Rows of memories. */
 export interface MemoryStore {
   /**
@@ -128,10 +136,11 @@ export interface MemoryStore {
     part: { readonly before: MemoryKey | null; readonly limit: number },
   ): Promise<CountedPart>;
   /**
-   * Deletes a memory softly: no method returns it any more, but its data stays until the retention ends. With `purges`
-   * the retention ends at once. Returns the memory as it was before, or null if it does not exist.
+   * Deletes a memory softly, and the memories of files in its file: no method returns them any more, but their data
+   * stays until the retention ends. With `purges` the retention ends at once. Returns null if the memory does not
+   * exist.
    */
-  remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Promise<Memory | null>;
+  remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Promise<RemovedMemory | null>;
   /**
    * Deletes those memories of a project softly that are live, and the memories of files in their files. Returns the
    * keys of all that it deleted.

@@ -17,7 +17,7 @@ import { groupsWithin } from "../kit/groups.ts";
 import { nullIfMissing } from "../kit/if-missing.ts";
 import type { Log } from "../kit/log.ts";
 import type { PublishedMemories, StoredText } from "../ports/chunk-index.ts";
-import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
+import type { Accepted, MemoryListing, MemoryStore, RemovedMemory } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -31,12 +31,6 @@ export interface MemoryWithContent {
   readonly content: string;
   /** Counts of the memories of the files in its file; absent if its file contains none. */
   readonly parts?: PartCounts;
-}
-
-/** A memory that was deleted, and the keys of it and of the memories of the files in its file. */
-export interface Removed {
-  readonly memory: Memory;
-  readonly keys: readonly MemoryKey[];
 }
 
 /** Memories whose contents could not be read: those that were deleted, and those with a damaged text. */
@@ -298,16 +292,11 @@ export class MemoryService {
     viewer: Viewer,
     id: MemoryId,
     options: { readonly purges: boolean },
-  ): Promise<Removed | null> {
-    const { projectId } = viewer;
-    const visible = await visibleMemory(transaction.memories, viewer, id);
-    if (visible === null) return null;
-    const parts = mayHaveParts(visible) ? await partKeys(transaction, projectId, visible.id) : [];
-    const memory = await transaction.memories.remove(projectId, id, options);
-    if (memory === null) return null;
-    const keys = [memory.key, ...parts];
-    this.#hideAfterCommit(transaction, projectId, keys);
-    return { memory, keys };
+  ): Promise<RemovedMemory | null> {
+    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
+    const removed = await transaction.memories.remove(viewer.projectId, id, options);
+    if (removed !== null) this.#hideAfterCommit(transaction, viewer.projectId, removed.keys);
+    return removed;
   }
 
   /**
@@ -446,22 +435,6 @@ function partsOf({ id, source }: Memory, counts: ReadonlyMap<string, PartCounts>
   const found = counts.get(id);
   if (found !== undefined) return { parts: found };
   return source !== null && isArchive(source.media_type) ? { parts: NO_PARTS } : {};
-}
-
-/** Keys of the memories of the files in a file, and in those files. */
-async function partKeys(
-  { memories }: Transaction,
-  projectId: ProjectId,
-  container: MemoryId,
-): Promise<readonly MemoryKey[]> {
-  const parts = await memories.partsOf(projectId, container);
-  const keys = parts.map(({ key }) => key);
-  const found = await memories.getMany(projectId, keys);
-  const deeper: MemoryKey[] = [];
-  for (const part of found.values()) {
-    if (mayHaveParts(part)) deeper.push(...(await memories.partsOf(projectId, part.id)).map(({ key }) => key));
-  }
-  return [...keys, ...deeper];
 }
 
 /** The day that turns without a day of their own have, as a text for comparisons; null if the caller gave none. */

@@ -608,7 +608,7 @@ onEachDatabase("MemoryStore", (open) => {
   describe("remove", () => {
     test("removes a memory from every read at once, and returns it", async () => {
       const memory = await completed({ userId: "u" });
-      expect(await store.remove(project, memory.id)).toEqual(memory);
+      expect(await store.remove(project, memory.id)).toEqual({ memory, keys: [memory.key] });
       expect(await store.remove(project, memory.id)).toBeNull();
       expect(await store.get(project, memory.id)).toBeNull();
       expect((await store.getMany(project, [memory.key])).size).toBe(0);

@@ -3,7 +3,7 @@
 
 import { mayContainFiles } from "../../domain/containers.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
-import type { Memory } from "../../domain/memory.ts";
+import type { RemovedMemory } from "../../ports/memory-store.ts";
 import type { StoreContext } from "../context.ts";
 import type { Dialect } from "../dialect.ts";
 import { Outbox } from "../outbox.ts";
@@ -54,15 +54,18 @@ export class MemoryDeletion {
   }
 
   /** See MemoryStore.remove. */
-  async remove(projectId: ProjectId, id: MemoryId, { purges }: { readonly purges: boolean }): Promise<Memory | null> {
+  async remove(
+    projectId: ProjectId,
+    id: MemoryId,
+    { purges }: { readonly purges: boolean },
+  ): Promise<RemovedMemory | null> {
     const params = { project: projectId, id, now: this.context.clock.now(), isPurgeAsked: Number(purges) };
     const row = await this.session.get<MemoryRow>(REMOVE, params);
     if (row === null) return null;
     const memory = toMemory(row);
     await this.#outbox.record(row.project_key, "memory.deleted", [memory]);
     await this.#relations.removeAllOf([row]);
-    await this.#removePartsOf([row], purges);
-    return memory;
+    return { memory, keys: [memory.key, ...(await this.#removePartsOf([row], purges))] };
   }
 
   /**

@@ -14,6 +14,7 @@ import type {
   MemoryConditions,
   MemoryListing,
   MemoryStore,
+  RemovedMemory,
 } from "../../ports/memory-store.ts";
 import type { TextFile } from "../../ports/upload-files.ts";
 import type { StoreContext } from "../context.ts";
@@ -157,7 +158,7 @@ export class StoredMemories implements MemoryStore {
     return this.#changes.retryFailed(projectId, failed);
   }
 
-  remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Promise<Memory | null> {
+  remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Promise<RemovedMemory | null> {
     return this.#deletion.remove(projectId, id, options);
   }
 
