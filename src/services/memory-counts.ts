@@ -1,7 +1,9 @@
-// Counts memories. A count works in parts, so that other requests run in between.
+// Counts memories, and reads those that match a filter. Both work in parts, so that other requests run in between.
 
 import { type Filter, matchesFilter, refuseFilterThen } from "../domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Memory } from "../domain/memory.ts";
+import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { HistoryStore } from "../ports/history-store.ts";
@@ -10,7 +12,7 @@ import { refuseOutsideHistory } from "./history.ts";
 
 /** Memories that one part counts without reading them: about 2 ms. */
 const PART_COUNTED = 2_000;
-/** Memories that one part reads to compare them with a filter: about 5 ms. */
+/** Memories that one part reads, and compares with a filter: about 5 ms. */
 const PART_READ = 200;
 
 /** What the service needs. */
@@ -48,14 +50,25 @@ export class MemoryCounts {
       const part = await memories.countFrom(projectId, conditions, { before, limit: PART_COUNTED });
       count += part.memories;
       before = part.last;
-      await others(signal);
+      await letOthersRun(signal);
     } while (before !== null);
     return count;
   }
 }
 
 /** Number of memories that meet conditions and match a filter. Reads the rows of all that meet the conditions. */
-export async function countMatching(
+export async function countMatching(...asked: Parameters<typeof matchingPages>): Promise<number> {
+  let count = 0;
+  for await (const page of matchingPages(...asked)) count += page.length;
+  return count;
+}
+
+/**
+ * The memories that meet conditions and match a filter, newest first, in pages. Reads the rows of all that meet the
+ * conditions, and lets other requests run behind each page.
+ * @throws the abort reason of `signal`
+ */
+export async function* matchingPages(
   memories: Pick<MemoryStore, "list">,
   projectId: ProjectId,
   {
@@ -63,20 +76,22 @@ export async function countMatching(
     filter,
     signal,
   }: { readonly conditions: MemoryConditions; readonly filter: Filter | null; readonly signal: AbortSignal },
-): Promise<number> {
-  let [count, cursor]: [number, string | null] = [0, null];
+): AsyncGenerator<readonly Memory[]> {
+  let cursor: string | null = null;
   do {
-    const listing = { ...conditions, limit: PART_READ, ...(cursor !== null && { cursor }) };
-    const page = await memories.list(projectId, listing);
-    count += filter === null ? page.items.length : page.items.filter((memory) => matchesFilter(filter, memory)).length;
+    const page: Page<Memory> = await memories.list(projectId, {
+      ...conditions,
+      limit: PART_READ,
+      ...(cursor !== null && { cursor }),
+    });
+    yield filter === null ? page.items : page.items.filter((memory) => matchesFilter(filter, memory));
     cursor = page.cursor;
-    await others(signal);
+    await letOthersRun(signal);
   } while (cursor !== null);
-  return count;
 }
 
-/** Lets other requests run. @throws if the caller has hung up */
-async function others(signal: AbortSignal): Promise<void> {
+/** Lets other requests run. @throws the abort reason of `signal` */
+async function letOthersRun(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise(setImmediate);
 }

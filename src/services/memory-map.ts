@@ -2,7 +2,7 @@
 // in the background, by a native thread of low priority, and kept. A place that is known stays, so that the map does
 // not change its look with every memory.
 
-import { type Filter, matchesFilter } from "../domain/filter.ts";
+import type { Filter } from "../domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -13,9 +13,8 @@ import type { Log } from "../kit/log.ts";
 import type { IndexOf, ModelIndex } from "../ports/chunk-index.ts";
 import type { MapStore, Place } from "../ports/map-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import { matchingPages } from "./memory-counts.ts";
 
-/** Memories that are read without a pause for other requests: about 5 ms. */
-const PART_READ = 200;
 /** A map of at least this many memories is computed as a whole again when it has grown fourfold. */
 const LAID_OUT_MIN = 1_000;
 const GROWTH = 4;
@@ -84,14 +83,8 @@ export class MapService {
     const conditions = { ...scope, ...(userId !== undefined && { userId }), status: "completed" as const };
     const state = await maps.state(projectId);
     const points: MapPoint[] = [];
-    let [total, missing, cursor]: [number, number, string | null] = [0, 0, null];
-    do {
-      const page = await memories.list(projectId, {
-        ...conditions,
-        limit: PART_READ,
-        ...(cursor !== null && { cursor }),
-      });
-      const matching = page.items.filter((memory) => filter === null || matchesFilter(filter, memory));
+    let [total, missing] = [0, 0];
+    for await (const matching of matchingPages(memories, projectId, { conditions, filter, signal })) {
       const shown = matching.slice(0, Math.max(0, limit - total));
       total += matching.length;
       const keys = shown.map(({ key }) => key);
@@ -102,10 +95,7 @@ export class MapService {
         if (place === undefined) missing += 1;
         else points.push({ memory, ...place });
       }
-      cursor = page.cursor;
-      signal.throwIfAborted();
-      await new Promise(setImmediate); // lets other requests run
-    } while (cursor !== null);
+    }
     if (missing > 0) this.#compute(projectId);
     const isBuilding = state === null && missing > 0;
     return { state: isBuilding ? "building" : "ready", computedAt: state?.computedAt ?? null, total, points };
