@@ -158,6 +158,11 @@ def moment_of(value: Moment | Unset) -> str | Unset:
     return value if isinstance(value, Unset) else str(plain(value))
 
 
+def json_of(value: Json | Unset) -> str | Unset:
+    """A value as a parameter of a query that is JSON."""
+    return value if isinstance(value, Unset) else json.dumps(value)
+
+
 def form_of(**fields: Any) -> dict[str, str]:
     """Fields of a form: lists and maps as JSON, nothing for None."""
     given = {name: value for name, value in body_of(**fields).items() if value is not None}

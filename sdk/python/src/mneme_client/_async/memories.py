@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from .._shared import (
     UploadFile,
     body_of,
     form_of,
+    json_of,
     moment_of,
     plain,
 )
@@ -333,7 +333,7 @@ class AsyncMemories:
             superseded=superseded,
             container=container,
             known_at=moment_of(known_at),
-            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+            filters=json_of(filters),
         )
         counted = await self._transport.call(request, MemoryCount.from_dict, _call_options(options))
         return counted.count
@@ -488,7 +488,7 @@ class AsyncMemories:
             user_id=user_id,
             agent_id=agent_id,
             session_id=session_id,
-            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+            filters=json_of(filters),
             limit=limit,
         )
         return await self._transport.call(request, MemoryMap.from_dict, _call_options(options))

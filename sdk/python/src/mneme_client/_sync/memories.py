@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from .._shared import (
     UploadFile,
     body_of,
     form_of,
+    json_of,
     moment_of,
     plain,
 )
@@ -330,7 +330,7 @@ class Memories:
             superseded=superseded,
             container=container,
             known_at=moment_of(known_at),
-            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+            filters=json_of(filters),
         )
         counted = self._transport.call(request, MemoryCount.from_dict, _call_options(options))
         return counted.count
@@ -483,7 +483,7 @@ class Memories:
             user_id=user_id,
             agent_id=agent_id,
             session_id=session_id,
-            filters=filters if isinstance(filters, Unset) else json.dumps(filters),
+            filters=json_of(filters),
             limit=limit,
         )
         return self._transport.call(request, MemoryMap.from_dict, _call_options(options))
