@@ -7,7 +7,7 @@ import { basename, resolve } from "node:path";
 import { type Clock, systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { Client } from "./client.ts";
-import { readState, statePath } from "./folder/state.ts";
+import { emptyState, readState, statePath } from "./folder/state.ts";
 import { FolderSync, type Pass, type Report } from "./folder/sync.ts";
 import { IGNORE_FILE } from "./folder/walk.ts";
 import { parseTarget, TARGET_FLAGS } from "./import.ts";
@@ -99,7 +99,7 @@ export async function importFolder(
   const state = readState(options.statePath);
   if (state === null) lines.say(`${options.statePath} is damaged: all files are compared again.`);
   const client = new Client(options.url, options.key, clock);
-  const known = state ?? { stored: new Map(), refused: new Map(), mounts: new Set() };
+  const known = state ?? emptyState();
   const sync = new FolderSync(options, known, { client, clock, report: lines });
   const startedAt = clock.now();
   const total = { sent: 0, moved: 0, deleted: 0 };

@@ -47,15 +47,19 @@ export function statePath(
   return join(base, "mneme", "folders", `${name.slice(0, 24)}.json`);
 }
 
+/** The state of a folder of which nothing is stored. */
+export function emptyState(): FolderState {
+  return { stored: new Map(), refused: new Map(), mounts: new Set() };
+}
+
 /** The state in a file; empty if there is none, and null if it is damaged. */
 export function readState(path: string): FolderState | null {
-  const empty = { stored: new Map(), refused: new Map(), mounts: new Set<string>() };
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
     nullIfMissing(error);
-    return empty;
+    return emptyState();
   }
   const value = parsedJson(text);
   if (!isRecord(value) || value.version !== VERSION) return null;

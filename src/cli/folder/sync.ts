@@ -134,8 +134,7 @@ export class FolderSync {
       for (const [path, why] of found.unreadable) this.#sayOnce(path, `could not be read: ${why}`);
       return found;
     } catch (error) {
-      const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
-      return this.#sayOfFolder(`cannot be read, so nothing is changed: ${why}`);
+      return this.#sayOfFolder(`cannot be read, so nothing is changed: ${reasonOf(error)}`);
     }
   }
 
@@ -309,8 +308,7 @@ export class FolderSync {
     const attempts = (this.#failures.get(path)?.attempts ?? 0) + 1;
     const waitMs = Math.min(RETRY_LAST_MS, RETRY_FIRST_MS * 2 ** (attempts - 1));
     this.#failures.set(path, { attempts, retryAt: this.uses.clock.now() + waitMs });
-    const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
-    this.#sayOnce(path, `failed and will be tried again: ${why}`);
+    this.#sayOnce(path, `failed and will be tried again: ${reasonOf(error)}`);
   }
 
   #noteChange(): void {
@@ -354,6 +352,11 @@ async function contentOf(path: string, found: FoundFile): Promise<Uint8Array<Arr
   } finally {
     await file.close();
   }
+}
+
+/** The message of an error, for people. */
+function reasonOf(error: unknown): string {
+  return systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
 }
 
 type Size = Pick<FoundFile, "bytes" | "mtimeMs">;
