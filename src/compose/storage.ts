@@ -182,7 +182,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   };
 }
 
-/** Stores when keys were used last, unless changes are refused. */
+/** Stores the last uses of keys and the counts of activity that are only in RAM, unless changes are refused. */
 export async function flushNoted({ stores, whyClosed }: Pick<Storage, "stores" | "whyClosed">): Promise<void> {
   if ((await whyClosed()) !== null) return;
   await stores.accounts.flush();
