@@ -153,8 +153,7 @@ impl<'graph> Explorer<'graph> {
         let entity = self.find(hash)?;
         let graph = self.admissible.graph();
         let passages = self.passages_of(entity, usize::MAX);
-        let memories: FxHashSet<u32> = passages.iter().map(|slot| graph.chunk(*slot).ordinal).collect();
-        let mut own = Counted { memories: memories.len() as u32, marks: 0, chunk_key: 0 };
+        let mut own = Counted { memories: self.memories_in(&passages), ..Counted::default() };
         let mut found: FxHashMap<EntityId, (u32, Counted)> = FxHashMap::default();
         for slot in passages.iter().take(PASSAGES_MAX) {
             let chunk_key = graph.chunk(*slot).chunk_key;
@@ -180,8 +179,7 @@ impl<'graph> Explorer<'graph> {
         let greatest = weighed.first().map_or(1.0, |(weight, ..)| *weight);
         let neighbours = weighed.into_iter().map(|(weight, _, other, counted)| {
             let slots = self.passages_of(other, PASSAGES_MAX);
-            let memories: FxHashSet<u32> = slots.iter().map(|slot| graph.chunk(*slot).ordinal).collect();
-            let counted = Counted { memories: memories.len() as u32, ..counted };
+            let counted = Counted { memories: self.memories_in(&slots), ..counted };
             (self.node(other, counted), (weight / greatest) as f32)
         });
         let neighbours = neighbours.collect();
@@ -236,8 +234,7 @@ impl<'graph> Explorer<'graph> {
         links.reverse();
         let entities = entities.into_iter().map(|entity| {
             let slots = self.passages_of(entity, PASSAGES_MAX);
-            let memories: FxHashSet<u32> = slots.iter().map(|slot| graph.chunk(*slot).ordinal).collect();
-            let mut counted = Counted { memories: memories.len() as u32, ..Counted::default() };
+            let mut counted = Counted { memories: self.memories_in(&slots), ..Counted::default() };
             if let Some(slot) = slots.first() {
                 counted.chunk_key = graph.chunk(*slot).chunk_key;
                 let of_slot = self.entities_of(*slot);
@@ -278,6 +275,13 @@ impl<'graph> Explorer<'graph> {
             }
         }
         mentioning
+    }
+
+    /// Number of memories that passages belong to.
+    fn memories_in(&self, passages: &[Slot]) -> u32 {
+        let graph = self.admissible.graph();
+        let ordinals: FxHashSet<u32> = passages.iter().map(|slot| graph.chunk(*slot).ordinal).collect();
+        ordinals.len() as u32
     }
 
     /// The entities of a passage, each with its marks: the longest active ones from left to right, and of the other
