@@ -9,7 +9,7 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use rustc_hash::FxHashSet;
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
-use crate::text::notations::{self, Notation};
+use crate::text::notations::{self, Named, Notation};
 
 /// Maximum length of a term in bytes. Longer words are cut to it, in documents and in queries. Words of natural
 /// languages are shorter; base64 data, for example, is longer.
@@ -172,9 +172,7 @@ impl Analyzer {
         self.for_each_token(&normalise(text), |token| terms.push(token.term(stemmer.as_ref())));
         let words = terms.len();
         for Notation { named, .. } in notations_of(text, false) {
-            let term = named.term();
-            let token = if named.is_stemmed() { Token::Word(&term) } else { Token::Gram(&term) };
-            terms.push(token.term(stemmer.as_ref()));
+            terms.push(Token::of_notation(&named, &named.term()).term(stemmer.as_ref()));
         }
         DocumentTerms { terms, words }
     }
@@ -187,7 +185,7 @@ impl Analyzer {
         for Notation { source, named } in notations_of(text, true) {
             let readings = named.readings();
             let stems = readings.iter().flat_map(|reading| {
-                let token = if named.is_stemmed() { Token::Word(reading) } else { Token::Gram(reading) };
+                let token = Token::of_notation(&named, reading);
                 stemmers.iter().map(move |stemmer| token.term(stemmer.as_ref()))
             });
             let variants: WordVariants = stems.collect::<BTreeSet<String>>().into_iter().collect();
@@ -262,7 +260,12 @@ enum Token<'text> {
     Character(&'text str),
 }
 
-impl Token<'_> {
+impl<'text> Token<'text> {
+    /// The token of a notation, from its term before stemming.
+    fn of_notation(named: &Named, term: &'text str) -> Token<'text> {
+        if named.is_stemmed() { Token::Word(term) } else { Token::Gram(term) }
+    }
+
     /// The term of the token: stemmed if it is a word and there is a stemmer.
     fn term(&self, stemmer: Option<&Stemmer>) -> String {
         match (self, stemmer) {
