@@ -139,8 +139,8 @@ pub(crate) fn may_be_in(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_digit() || c == '_' || (!c.is_ascii() && (c.is_numeric() || is_emoji(c))))
 }
 
-/// The notations of a text that is normalised but has its capital letters. `is_query`: spaces may separate the parts of
-/// a code in small letters, too, because nobody minds capital letters in a query.
+/// The notations of a text that is normalised but keeps its capital letters. In a query (`is_query`), spaces may
+/// separate the parts of a code in small letters, too, because people type queries without capital letters.
 pub(crate) fn find(text: &str, is_query: bool) -> Vec<Notation> {
     let scan = Scan { text, pieces: pieces_of(text), is_query };
     let mut found = Vec::new();
@@ -208,7 +208,7 @@ impl<'text> Scan<'text> {
         self.pieces.get(at).is_some_and(|piece| piece.is_digits)
     }
 
-    /// Whether a piece is digits, of which there are as many.
+    /// Whether a piece consists of digits, and `count` contains their number.
     fn has_digits(&self, at: usize, count: std::ops::RangeInclusive<usize>) -> bool {
         self.is_digits(at) && count.contains(&self.piece(at).len())
     }
@@ -231,7 +231,7 @@ impl<'text> Scan<'text> {
         self.text[self.bytes(pieces)].replace(RAISED, "")
     }
 
-    /// Whether a separator of numbers and digits follow a piece.
+    /// Whether a piece is followed by a separator of numbers and then by digits.
     fn continues_as_number(&self, at: usize) -> bool {
         self.is_digits(at + 1) && matches!(self.gap(at), "." | "," | "'" | ":")
     }
