@@ -87,3 +87,9 @@ export function userOf(viewer: Viewer, named: string | null | undefined, param =
   if (named === null || named === undefined || named === viewer.userId) return viewer.userId;
   throw new Fault("insufficient_scope", "This key is confined to one user and cannot act for another.", { param });
 }
+
+/** The same conditions, limited to the user that a request acts for. @throws Fault as `userOf` */
+export function withinViewer<Asked extends { readonly userId?: string }>(viewer: Viewer, asked: Asked): Asked {
+  const userId = userOf(viewer, asked.userId);
+  return userId === undefined ? asked : { ...asked, userId };
+}

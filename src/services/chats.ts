@@ -9,7 +9,7 @@ import type { JsonObject } from "../domain/json.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { type MemoryScope, type ScopeName, scopeOf } from "../domain/memory-attributes.ts";
 import type { Page } from "../domain/page.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { userOf, type Viewer, withinViewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { QuotaReservation } from "../ports/coordination.ts";
@@ -67,9 +67,7 @@ export class ChatService {
 
   /** @throws Fault `invalid_cursor`; `insufficient_scope` if a confined key names another user */
   async list(viewer: Viewer, listing: Listing & MemoryScope): Promise<Page<Chat>> {
-    const { userId: named, ...rest } = listing;
-    const userId = userOf(viewer, named);
-    return this.#uses.chats.list(viewer.projectId, { ...rest, ...(userId !== undefined && { userId }) });
+    return this.#uses.chats.list(viewer.projectId, withinViewer(viewer, listing));
   }
 
   /** @throws Fault `chat_not_found` */

@@ -8,7 +8,7 @@ import { matchesFilter, parseFilter } from "../domain/filter.ts";
 import type { DeletionId, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { type Viewer, withinViewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import { shortened } from "../kit/shortened.ts";
@@ -188,11 +188,6 @@ export function otherNumber(expected: number, matched: number): Fault {
     `${matched} memories match now, not ${expected}. Nothing was deleted: look again with dryRun.`,
     { param: "matched" },
   );
-}
-
-function withinViewer(viewer: Viewer, asked: DeletionConditions): DeletionConditions {
-  const userId = userOf(viewer, asked.userId);
-  return userId === undefined ? asked : { ...asked, userId };
 }
 
 function matcherOf({ filters }: DeletionConditions): (memory: Memory) => boolean {

@@ -8,7 +8,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { Relation } from "../domain/relation.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { type Viewer, withinViewer } from "../domain/scope.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import type { PublishedMemories } from "../ports/chunk-index.ts";
 import type { HistoryListing, HistoryStore, TextThen } from "../ports/history-store.ts";
@@ -99,10 +99,8 @@ export class HistoryService {
   ): Promise<Page<MemoryWithContent>> {
     const { projectId } = viewer;
     await refuseOutsideHistory(this.uses, projectId, listing.knownAt);
-    const userId = userOf(viewer, listing.userId);
     const page = await this.uses.rows.list(projectId, {
-      ...listing,
-      ...(userId !== undefined && { userId }),
+      ...withinViewer(viewer, listing),
       contentBytesMax: LIMITS.pageContentBytes,
     });
     return { items: await this.#then(projectId, page.items, listing.knownAt), cursor: page.cursor };

@@ -10,7 +10,7 @@ import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft, MemorySource, MemoryState, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { userOf, type Viewer, withinViewer } from "../domain/scope.ts";
 import { isoTime } from "../kit/clock.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
@@ -182,11 +182,8 @@ export class MemoryService {
    * @throws Fault `invalid_cursor`; `insufficient_scope` if a confined viewer asks for another user's memories
    */
   async list(viewer: Viewer, listing: Omit<MemoryListing, "contentBytesMax">): Promise<Page<MemoryWithContent>> {
-    const { userId: named, ...conditions } = listing;
-    const userId = userOf(viewer, named);
     const page = await this.#uses.memories.list(viewer.projectId, {
-      ...conditions,
-      ...(userId !== undefined && { userId }),
+      ...withinViewer(viewer, listing),
       contentBytesMax: LIMITS.pageContentBytes,
     });
     return { items: await this.withContents(viewer.projectId, page.items), cursor: page.cursor };

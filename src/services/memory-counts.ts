@@ -4,7 +4,7 @@ import { type Filter, matchesFilter, refuseFilterThen } from "../domain/filter.t
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { type Viewer, withinViewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryConditions, MemoryStore } from "../ports/memory-store.ts";
@@ -38,8 +38,7 @@ export class MemoryCounts {
   ): Promise<number> {
     const { memories } = this.uses;
     const { projectId } = viewer;
-    const userId = userOf(viewer, asked.userId);
-    const conditions = userId === undefined ? asked : { ...asked, userId };
+    const conditions = withinViewer(viewer, asked);
     if (conditions.knownAt !== undefined) {
       refuseFilterThen(filter);
       await refuseOutsideHistory(this.uses, projectId, conditions.knownAt);

@@ -7,7 +7,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { MemoryScope } from "../domain/memory-attributes.ts";
-import { userOf, type Viewer } from "../domain/scope.ts";
+import { type Viewer, withinViewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { IndexOf, ModelIndex } from "../ports/chunk-index.ts";
@@ -79,8 +79,7 @@ export class MapService {
   async map(viewer: Viewer, { filter, limit, ...scope }: MapQuery, signal: AbortSignal): Promise<MemoryMap> {
     const { memories, maps } = this.#uses;
     const { projectId } = viewer;
-    const userId = userOf(viewer, scope.userId);
-    const conditions = { ...scope, ...(userId !== undefined && { userId }), status: "completed" as const };
+    const conditions = { ...withinViewer(viewer, scope), status: "completed" as const };
     const state = await maps.state(projectId);
     const points: MapPoint[] = [];
     let [total, missing] = [0, 0];
