@@ -1,6 +1,6 @@
 // The steps of the operations that make a memory from a file: uploaded, or fetched from a URL.
 
-import { isArchive, NO_PARTS, type PartCounts } from "../domain/containers.ts";
+import { countsWithoutParts, type PartCounts } from "../domain/containers.ts";
 import type { Memory, ReceivedFile } from "../domain/memory.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -14,11 +14,6 @@ import { memoryView } from "./views.ts";
 /** What `prepare` returns: the file on disk, and the attributes of its memory. */
 type FileDraft = Kept<ReceivedFile> & { readonly attributes: ReturnType<typeof attributesOf> };
 
-/** The parts of a file that contains files, before it is read. */
-function unreadParts({ memory: { source } }: Accepted): PartCounts | undefined {
-  return source !== null && isArchive(source.media_type) ? NO_PARTS : undefined;
-}
-
 /** The steps after `prepare`. They create a memory, or update the one with its `externalId`. */
 export function fileSteps({ memories, progressOf }: Pick<MemoryDependencies, "memories" | "progressOf">) {
   const view = (memory: Memory, content: string, parts?: PartCounts) =>
@@ -29,7 +24,7 @@ export function fileSteps({ memories, progressOf }: Pick<MemoryDependencies, "me
     // the content is known only when ingestion has read the file
     answer: (accepted: Accepted): Answer => ({
       status: statusOf(accepted),
-      body: view(accepted.memory, "", unreadParts(accepted)),
+      body: view(accepted.memory, "", countsWithoutParts(accepted.memory.source)),
     }),
     finish: async (answer: Answer, { outcome, memory }: Accepted, { principal }: Call): Promise<Answer> => {
       if (isToProcess(outcome)) return answer;

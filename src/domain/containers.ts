@@ -6,11 +6,6 @@ const ALWAYS: ReadonlySet<string> = new Set(["application/zip", "application/mbo
 /** Media types of messages, which contain files if they have attachments. */
 const MESSAGES: ReadonlySet<string> = new Set(["message/rfc822", "application/vnd.ms-outlook"]);
 
-/** Whether files of this media type always contain files. */
-export function isArchive(mediaType: string): boolean {
-  return ALWAYS.has(mediaType);
-}
-
 /** Whether files of this media type can contain files. */
 export function mayContainFiles(mediaType: string): boolean {
   return ALWAYS.has(mediaType) || MESSAGES.has(mediaType);
@@ -23,5 +18,9 @@ export interface PartCounts {
   readonly failed: number;
 }
 
-/** The counts of a container that has no part. */
-export const NO_PARTS: PartCounts = { total: 0, completed: 0, failed: 0 };
+const NO_PARTS: PartCounts = { total: 0, completed: 0, failed: 0 };
+
+/** The counts of a file without parts: zeros if its format always contains files, otherwise undefined. */
+export function countsWithoutParts(source: { readonly media_type: string } | null): PartCounts | undefined {
+  return source !== null && ALWAYS.has(source.media_type) ? NO_PARTS : undefined;
+}

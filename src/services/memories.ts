@@ -2,7 +2,7 @@
 // see. HTTP is handled in api/; rows and files are accessed through ports.
 
 import { stat } from "node:fs/promises";
-import { isArchive, mayContainFiles, NO_PARTS, type PartCounts } from "../domain/containers.ts";
+import { countsWithoutParts, mayContainFiles, type PartCounts } from "../domain/containers.ts";
 import { isConversation } from "../domain/extraction.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
@@ -429,9 +429,8 @@ function mayHaveParts({ source }: Memory): boolean {
 
 /** The counts of a memory as it shows them: archives always do, messages if they have attachments. */
 function partsOf({ id, source }: Memory, counts: ReadonlyMap<string, PartCounts>): { readonly parts?: PartCounts } {
-  const found = counts.get(id);
-  if (found !== undefined) return { parts: found };
-  return source !== null && isArchive(source.media_type) ? { parts: NO_PARTS } : {};
+  const parts = counts.get(id) ?? countsWithoutParts(source);
+  return parts === undefined ? {} : { parts };
 }
 
 /** The day that turns without a day of their own have, as a text for comparisons; null if the caller gave none. */
