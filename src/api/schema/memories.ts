@@ -95,7 +95,8 @@ const selected = {
   knownAt: KnownAt,
   container: Text({ minLength: 1, maxLength: 64, description: "mem_… of a file that contains files: its parts" }),
 };
-const FiltersAsText = Text({ description: "the filters as JSON" });
+/** Filters as a query parameter. */
+export const FiltersAsText = Text({ description: "the filters as JSON" });
 
 /** Query parameters of listMemories. */
 export const ListMemories = Query({

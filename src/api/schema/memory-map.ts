@@ -5,11 +5,12 @@ import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import { scopeParameters } from "./attributes.ts";
 import { Nullable, OneOf, Query, Time } from "./fields.ts";
+import { FiltersAsText } from "./memories.ts";
 
 /** Query parameters of getMemoryMap. */
 export const MapQuery = Query({
   ...scopeParameters,
-  filters: Text({ description: "the filters as JSON" }),
+  filters: FiltersAsText,
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.mapPoints, default: LIMITS.mapPointsDefault }),
 });
 
