@@ -10,6 +10,7 @@ import { positionWith, type StyleOf } from "./docx-styles.ts";
 import { type CellContent, WordTable } from "./docx-table.ts";
 import { EquationReader } from "./equation.ts";
 import { type NumeralKind, numeral, withoutMarker } from "./lists.ts";
+import type { RelatedBlocks } from "./related-blocks.ts";
 import type { RunPosition } from "./scripted-text.ts";
 import { symbolOf } from "./symbols.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -23,8 +24,8 @@ export interface WordContext {
   readonly notes: ReadonlyMap<string, WordNote>;
   /** The marks of footnotes and endnotes, which it counts. */
   readonly marks: NoteMarks;
-  /** The blocks of a diagram, chart or picture, by the element that refers to it and the id of its relationship. */
-  related(element: string, id: string): readonly Block[];
+  /** Returns the blocks of a diagram, chart or picture. */
+  readonly related: RelatedBlocks;
   /** Called for each header and footer of a section, with the id of its relationship. */
   section(kind: "header" | "footer", id: string): void;
 }
@@ -305,14 +306,10 @@ export class FlowReader implements XmlHandler {
         this.#equation = new EquationReader();
         break;
       case "dgm:relIds":
-        flow.paragraph?.anchor(this.context.related(name, attributes["r:dm"] ?? ""));
-        break;
       case "c:chart":
       case "cx:chart":
-        flow.paragraph?.anchor(this.context.related(name, attributes["r:id"] ?? ""));
-        break;
       case "a:blip":
-        flow.paragraph?.anchor(this.context.related(name, attributes["r:embed"] ?? ""));
+        flow.paragraph?.anchor(this.context.related(name, attributes));
         break;
       case "w:tbl":
         if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);

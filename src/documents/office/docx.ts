@@ -4,13 +4,12 @@
 import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { BlockList, TextWriter } from "../text-writer.ts";
-import { chartBlocks } from "./chart-part.ts";
-import { diagramBlocks } from "./diagram.ts";
 import { FlowReader, NoteMarks, NoteReader, type WordContext, type WordNote } from "./docx-body.ts";
 import { Numbering } from "./docx-numbering.ts";
 import { readNoteFormats } from "./docx-settings.ts";
 import { readStyles } from "./docx-styles.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
+import { relatedBlocks } from "./related-blocks.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Reads a DOCX file, see `officeReader`. */
@@ -29,12 +28,7 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
     notes: new Map(),
     marks: new NoteMarks(readNoteFormats(document, partOf("settings"))),
     section: (kind, id) => sections.push({ kind, id }),
-    related: (element, id) => {
-      const target = targets.get(id);
-      if (target === undefined) return [];
-      if (element === "a:blip") return document.pictureBlocks(target);
-      return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
-    },
+    related: relatedBlocks(document, targets),
   };
   const notes = new Map<string, WordNote>();
   for (const kind of ["footnote", "endnote", "comment"] as const) {

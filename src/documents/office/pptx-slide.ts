@@ -3,6 +3,7 @@
 
 import { type Block, onOneLine } from "../text-writer.ts";
 import { blocksOfParagraphs, type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
+import type { RelatedBlocks } from "./related-blocks.ts";
 import { type Cell, TableRows } from "./table.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
@@ -26,12 +27,11 @@ export class SlideReader implements XmlHandler {
   #table: SlideTable | null = null;
 
   /**
-   * @param related returns the blocks of a diagram, chart or picture, by the element that refers to it and the id of
-   * its relationship
+   * @param related returns the blocks of a diagram, chart or picture
    * @param kind for `notes`, only the notes placeholder is read
    */
   constructor(
-    private readonly related: (element: string, id: string) => readonly Block[],
+    private readonly related: RelatedBlocks,
     private readonly kind: "slide" | "notes",
   ) {}
 
@@ -60,14 +60,10 @@ export class SlideReader implements XmlHandler {
         this.#table?.open(name, attributes);
         break;
       case "dgm:relIds":
-        this.#add(this.related(name, attributes["r:dm"] ?? ""));
-        break;
       case "c:chart":
       case "cx:chart":
-        this.#add(this.related(name, attributes["r:id"] ?? ""));
-        break;
       case "a:blip":
-        this.#add(this.related(name, attributes["r:embed"] ?? ""));
+        this.#add(this.related(name, attributes));
         break;
       case "p:extLst":
         return "skip";

@@ -5,11 +5,10 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { TextWriter } from "../text-writer.ts";
-import { chartBlocks } from "./chart-part.ts";
-import { diagramBlocks } from "./diagram.ts";
 import { type OfficePackage, officeReader, targetsOf } from "./package.ts";
 import { readAuthors, readComments } from "./pptx-comments.ts";
 import { SlideReader } from "./pptx-slide.ts";
+import { relatedBlocks } from "./related-blocks.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Reads a PPTX file, see `officeReader`. */
@@ -44,13 +43,7 @@ interface Slide {
 
 function writeSlide(document: OfficePackage, { number, part, authors }: Slide, writer: TextWriter): void {
   const related = document.relationships(part);
-  const targets = targetsOf(related);
-  const slide = new SlideReader((element, id) => {
-    const target = targets.get(id);
-    if (target === undefined) return [];
-    if (element === "a:blip") return document.pictureBlocks(target);
-    return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target);
-  }, "slide");
+  const slide = new SlideReader(relatedBlocks(document, targetsOf(related)), "slide");
   document.read(part, "p", slide);
   if (!slide.wasFound) refuse(`The file is damaged: its slide ${number} (${part}) is no slide.`);
   const notes = new SlideReader(() => [], "notes");

@@ -4,10 +4,9 @@
 import { nameOfRange } from "../../domain/cell-range.ts";
 import type { Block } from "../text-writer.ts";
 import type { RangeValues } from "./chart.ts";
-import { chartBlocks } from "./chart-part.ts";
-import { diagramBlocks } from "./diagram.ts";
 import { blocksOfParagraphs, DrawingText } from "./drawing-text.ts";
 import { type OfficePackage, targetsOf } from "./package.ts";
+import { type RelatedBlocks, relatedBlocks } from "./related-blocks.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Something drawn on a sheet. */
@@ -23,12 +22,7 @@ const COLUMN_MAX = 16_384;
 
 /** What a part draws, in its order; none if the part does not exist. @throws ReadFailure if a part is damaged */
 export function readDrawings(document: OfficePackage, part: string, valuesOf: RangeValues): readonly Drawn[] {
-  const targets = targetsOf(document.relationships(part));
-  const reader = new DrawingReader((element, id) => {
-    const target = targets.get(id);
-    if (target === undefined) return [];
-    return element === "dgm:relIds" ? diagramBlocks(document, target) : chartBlocks(document, target, valuesOf);
-  });
+  const reader = new DrawingReader(relatedBlocks(document, targetsOf(document.relationships(part)), valuesOf));
   document.read(part, "xdr", reader);
   return reader.drawn;
 }
@@ -47,8 +41,8 @@ class DrawingReader implements XmlHandler {
   #blocks: Block[] = [];
   #text: DrawingText | null = null;
 
-  /** @param related returns the blocks of a diagram or chart by the element that refers to it and its relationship */
-  constructor(private readonly related: (element: string, id: string) => readonly Block[]) {}
+  /** @param related returns the blocks of a diagram or chart */
+  constructor(private readonly related: RelatedBlocks) {}
 
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.#text !== null) return this.#text.open(name, attributes);
@@ -77,10 +71,8 @@ class DrawingReader implements XmlHandler {
         break;
       case "c:chart":
       case "cx:chart":
-        this.#add(this.related(name, attributes["r:id"] ?? ""));
-        break;
       case "dgm:relIds":
-        this.#add(this.related(name, attributes["r:dm"] ?? ""));
+        this.#add(this.related(name, attributes));
         break;
     }
     return undefined;
