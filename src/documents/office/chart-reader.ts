@@ -4,7 +4,7 @@ import { onOneLine } from "../text-writer.ts";
 import type { Chart, ChartSeries, ChartValues, RangeValues } from "./chart.ts";
 import { DrawingText, lineOf } from "./drawing-text.ts";
 import { type NumberFormat, numberFormat } from "./xlsx-numbers.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isOn, type XmlHandler } from "./xml.ts";
 
 /** Elements that are skipped: looks, labels of points, trend lines, error bars, and series that are filtered out. */
 const SKIPPED = new Set(
@@ -242,8 +242,4 @@ export class ChartReader implements XmlHandler {
     this.#formats.set(code, known);
     return known.number(value);
   }
-}
-
-function isOn({ val = "1" }: Attributes): boolean {
-  return !/^(?:0|false|off)$/.test(val);
 }

@@ -1,7 +1,7 @@
 // Reads the properties of content controls and form fields of a Word document (ECMA-376-1, 17.5.2 and 17.16; check
 // boxes: [MS-DOCX] 2.6.1), which say what a check box or a list shows.
 
-import type { Attributes } from "./xml.ts";
+import { type Attributes, isOn } from "./xml.ts";
 
 /** Elements with such properties. */
 export const FORM_PROPERTIES: ReadonlySet<string> = new Set(["w:sdtPr", "w:ffData"]);
@@ -81,8 +81,4 @@ export class FormReader {
     const entry = this.#isList ? (this.#entries[this.#selected] ?? "") : "";
     return entry === "" ? null : { text: entry, isControl };
   }
-}
-
-function isOn({ val = "1" }: Attributes): boolean {
-  return !/^(?:0|false|off)$/.test(val);
 }

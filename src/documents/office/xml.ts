@@ -10,6 +10,11 @@ import { type Budget, refuse } from "../budget.ts";
  */
 export type Attributes = Readonly<Record<string, string>>;
 
+/** Whether an on/off property is on, as it is without a value. */
+export function isOn({ val = "1" }: Attributes): boolean {
+  return !/^(?:0|false|off)$/.test(val);
+}
+
 /** Receives the elements of a part. Their names are like `w:p`, whatever prefix the file uses. */
 export interface XmlHandler {
   /** Returns `skip` if the content and the end of the element should not be passed. */
