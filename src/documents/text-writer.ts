@@ -89,6 +89,11 @@ export class BlockList implements BlockSink {
   }
 }
 
+/** Writes a comment that a person added to a document. @param author empty if unknown */
+export function commentText(author: string, text: string): string {
+  return `[comment${author === "" ? "" : ` by ${author}`}: ${text}]`;
+}
+
 /**
  * Cleans a text. Its lines end with \n, with at most one empty line between two lines and no white space at their ends.
  * Invisible characters are removed: control characters, soft hyphens, byte order marks, lone surrogates. The result is

@@ -2,7 +2,7 @@
 // cells and text boxes, in a single pass. docx.ts decides which parts are read.
 
 import type { Budget } from "../budget.ts";
-import { type Block, BlockList, type BlockSink, onOneLine } from "../text-writer.ts";
+import { type Block, BlockList, type BlockSink, commentText, onOneLine } from "../text-writer.ts";
 import { FORM_PROPERTIES, FormReader } from "./docx-forms.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { Paragraph } from "./docx-paragraph.ts";
@@ -294,9 +294,7 @@ export class FlowReader implements XmlHandler {
         this.#referToNote(flow, name === "w:footnoteReference" ? "footnote" : "endnote", attributes);
         break;
       case "w:commentReference":
-        this.#refer(flow, `comment ${attributes.id ?? ""}`, ({ text, author }) =>
-          author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`,
-        );
+        this.#refer(flow, `comment ${attributes.id ?? ""}`, ({ text, author }) => commentText(author, text));
         break;
       case "w:headerReference":
       case "w:footerReference":

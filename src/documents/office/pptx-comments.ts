@@ -1,6 +1,6 @@
 // Reads comments on slides: the older form (ECMA-376-1, 19.4) and the newer threads ([MS-PPTX] 2.1.12).
 
-import { onOneLine } from "../text-writer.ts";
+import { commentText, onOneLine } from "../text-writer.ts";
 import { DrawingText, lineOf } from "./drawing-text.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -74,7 +74,7 @@ class CommentReader implements XmlHandler {
     const { author, at } = this.#open.at(-1) ?? { author: "", at: this.comments.length };
     if (text === "") return;
     // in the file, replies precede the text of the comment that they answer
-    this.comments.splice(at, 0, author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`);
+    this.comments.splice(at, 0, commentText(author, text));
   }
 }
 

@@ -1,7 +1,7 @@
 // Reads comments on cells: notes (ECMA-376-1, 18.7) and the newer comment threads ([MS-XLSX] 2.1.48).
 
 import { cellOfName } from "../../domain/cell-range.ts";
-import { onOneLine } from "../text-writer.ts";
+import { commentText, onOneLine } from "../text-writer.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
 import { RichText, sheetText } from "./xlsx-text.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -23,8 +23,7 @@ export function readCellNotes(
       const all = notes.get(place) ?? [];
       // each thread is also stored as a note, for programs that do not support threads
       if (author.startsWith("tc=") && all.length > 0) continue;
-      const by = author === "" || author.startsWith("tc=") ? "" : ` by ${author}`;
-      all.push(`[comment${by}: ${text}]`);
+      all.push(commentText(author.startsWith("tc=") ? "" : author, text));
       notes.set(place, all);
     }
   };

@@ -1,6 +1,7 @@
 // Interprets the annotations of a page: form fields, and what people have added to it (ISO 32000-1, 12.5). Links are
 // left out, and so is what a viewer does not show. pdfjs.ts reads the annotations.
 
+import { commentText } from "../text-writer.ts";
 import type { Field } from "./fields.ts";
 
 /** A comment or text that was added to a page, in the coordinates of runs. */
@@ -93,7 +94,7 @@ export function noteOf(annotation: Annotation, { left, top, bottom }: Area): Pag
   // the state of a comment, such as "Accepted", is no comment
   if (!MARKUP.has(String(annotation.subtype)) || content === "" || annotation.stateModel != null) return null;
   const author = textOf(isRecord(annotation.titleObj) ? annotation.titleObj.str : "").slice(0, NAME_UNITS_MAX);
-  return { left, top, bottom, text: `[comment${author === "" ? "" : ` by ${author}`}: ${content}]` };
+  return { left, top, bottom, text: commentText(author, content) };
 }
 
 function isHidden({ annotationFlags, hidden }: Annotation): boolean {
