@@ -34,5 +34,13 @@ export interface PlaceMark extends DocumentPlace {
 /** Message for a file that is protected by a password. */
 export const ENCRYPTED = "The file is encrypted. Upload it without a password.";
 
+/**
+ * The subject and verb of a warning about things that were not read: `1 picture was`, `3 pictures of outputs were`.
+ * @param where what follows the noun; empty if nothing does
+ */
+export function countWere(count: number, noun: string, where = ""): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}${where === "" ? "" : ` ${where}`} ${count === 1 ? "was" : "were"}`;
+}
+
 /** Message for a file without a visible character. */
 export const NO_TEXT = "The file holds no text.";

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import type { Picture } from "../ocr/picture.ts";
 import type { RecognisedPicture } from "../ocr/recognised.ts";
 import type { Recognition } from "../ports/document-reader.ts";
+import { countWere } from "./document.ts";
 
 /** The pictures of an open file. */
 export interface FilePictures {
@@ -88,8 +89,7 @@ export class PictureTexts {
   pictureWarnings(): readonly string[] {
     if (this.isOff) return [];
     const count = this.#asked.length;
-    const left =
-      count === 0 ? [] : [`${count} ${count === 1 ? "picture was" : "pictures were"} not read: ${this.whyNot}.`];
+    const left = count === 0 ? [] : [`${countWere(count, "picture")} not read: ${this.whyNot}.`];
     // most pictures in documents are drawings and photos without text
     const problems = [...this.known.values()].flatMap(({ id, problem, lines }) =>
       problem === null || lines.length === 0 ? [] : [`Picture ${id}: ${problem}.`],

@@ -3,7 +3,7 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { NO_TEXT, type ReadDocument } from "../document.ts";
+import { countWere, NO_TEXT, type ReadDocument } from "../document.ts";
 import { readHtml } from "../html/read-html.ts";
 import { onOneLine, readable } from "../text-writer.ts";
 import type { Parts } from "./parts.ts";
@@ -93,9 +93,5 @@ export async function addAttachments(attachments: readonly MessageAttachment[], 
     paths.add(path);
     await parts.add(parts.pathOf(path), bytes, { deeper: "left out", declared: mediaType });
   }
-  if (pictures > 0) {
-    parts.warnings.push(
-      pictures === 1 ? "1 picture of the body was not read." : `${pictures} pictures of the body were not read.`,
-    );
-  }
+  if (pictures > 0) parts.warnings.push(`${countWere(pictures, "picture", "of the body")} not read.`);
 }

@@ -4,6 +4,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import { isRecord, type JsonRecord, parsedJson, recordsIn } from "../../kit/record.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
+import { countWere } from "../document.ts";
 import { fenced, preformatted } from "../html/line.ts";
 import { readHtml } from "../html/read-html.ts";
 import { jsonText } from "../json/json-text.ts";
@@ -43,11 +44,11 @@ class NotebookReader {
 
   warnings(): readonly string[] {
     const found: string[] = [];
-    if (this.#pictures > 0) found.push(`${counted(this.#pictures, "picture", "of outputs")} not read.`);
+    if (this.#pictures > 0) found.push(`${countWere(this.#pictures, "picture", "of outputs")} not read.`);
     if (this.#cutOutputs > 0) {
       const limit = OUTPUT_UNITS_MAX.toLocaleString("en-US");
       found.push(
-        `${counted(this.#cutOutputs, "output")} read only in part: its beginning and end, ${limit} characters.`,
+        `${countWere(this.#cutOutputs, "output")} read only in part: its beginning and end, ${limit} characters.`,
       );
     }
     return found;
@@ -131,9 +132,4 @@ function textOf(value: unknown): string {
 function withoutColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal colours begin with one
   return text.replace(/\u001b\[[\d;]{0,20}m/g, "");
-}
-
-function counted(count: number, what: string, where = ""): string {
-  const place = where === "" ? "" : ` ${where}`;
-  return count === 1 ? `1 ${what}${place} was` : `${count} ${what}s${place} were`;
 }

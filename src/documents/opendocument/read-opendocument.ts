@@ -4,7 +4,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
-import { ENCRYPTED, type ReadDocument } from "../document.ts";
+import { countWere, ENCRYPTED, type ReadDocument } from "../document.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
 import { type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
 import { type Cell, TableRows } from "../office/table.ts";
@@ -124,8 +124,8 @@ class BodyReader implements XmlHandler {
   /** What was not read. */
   warnings(): readonly string[] {
     const found: string[] = [];
-    if (this.#pictures > 0) found.push(`${counted(this.#pictures, "picture")} not read.`);
-    if (this.#charts > 0) found.push(`${counted(this.#charts, "embedded object")} not read.`);
+    if (this.#pictures > 0) found.push(`${countWere(this.#pictures, "picture")} not read.`);
+    if (this.#charts > 0) found.push(`${countWere(this.#charts, "embedded object")} not read.`);
     return found;
   }
 
@@ -561,8 +561,4 @@ class BodyReader implements XmlHandler {
       if (note !== "") this.writer.write({ text: `[${at + 1}] ${note}`, series: this.#notes });
     }
   }
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what} was` : `${count} ${what}s were`;
 }

@@ -4,7 +4,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
-import type { ReadDocument } from "../document.ts";
+import { countWere, type ReadDocument } from "../document.ts";
 import { listItem } from "../office/lists.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
@@ -240,10 +240,7 @@ class RtfReader implements RtfSink {
     }
     for (const text of this.#comments) this.#writer.write({ text, series: this.#comments });
     for (const text of this.#running) this.#writer.write({ text, series: this.#running });
-    if (this.#pictures > 0) {
-      const count = this.#pictures === 1 ? "1 picture was" : `${this.#pictures} pictures were`;
-      this.warnings.push(`${count} not read.`);
-    }
+    if (this.#pictures > 0) this.warnings.push(`${countWere(this.#pictures, "picture")} not read.`);
     const title = onOneLine(this.#title);
     return this.#writer.document(title === "" ? null : shortTitle(title));
   }
