@@ -2,6 +2,7 @@
 // said of those that were not read. A PictureRecogniser (adapters/ocr) reads the pictures in another process.
 
 import { readFileSync } from "node:fs";
+import { nullIfMissing } from "../kit/if-missing.ts";
 import type { Picture } from "../ocr/picture.ts";
 import type { RecognisedPicture } from "../ocr/recognised.ts";
 import type { Recognition } from "../ports/document-reader.ts";
@@ -139,8 +140,7 @@ function linesAt(path: string): readonly string[] {
   try {
     return readFileSync(path, "utf8").split("\n").slice(0, -1);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw error;
+    return nullIfMissing(error) ?? [];
   }
 }
 

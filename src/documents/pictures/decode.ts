@@ -3,6 +3,7 @@
 
 import { inflateSync } from "node:zlib";
 import type { Picture } from "../../ocr/picture.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 
 /** Pictures of a file, such as the pages of a TIFF. */
@@ -43,7 +44,7 @@ export async function decodePicture(bytes: Uint8Array): Promise<Picture> {
     // Bun returns no pixels, but a PNG without compression has them
     return greyOfPlainPng(await image.png({ compressionLevel: 0 }).bytes());
   } catch (cause) {
-    if (cause instanceof Error && cause.name === "ReadFailure") throw cause;
+    if (cause instanceof ReadFailure) throw cause;
     return refuse("The picture is damaged: it cannot be decoded.", cause);
   }
 }

@@ -3,6 +3,7 @@
 
 import type { Picture } from "../../ocr/picture.ts";
 import { scaled, turned } from "../../ocr/picture.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { checkPixels, greyOfRgba, type PictureSource, sizeToRead } from "./decode.ts";
 
@@ -52,7 +53,7 @@ async function decodePage(bytes: Uint8Array, page: TiffPage | undefined): Promis
     const { width, height } = sizeToRead(page.width, page.height);
     return turned(scaled(picture, width, height), QUARTERS[page.orientation] ?? 0);
   } catch (cause) {
-    if (cause instanceof Error && cause.name === "ReadFailure") throw cause;
+    if (cause instanceof ReadFailure) throw cause;
     return refuse("The file is damaged: a page cannot be decoded.", cause);
   }
 }
