@@ -1,6 +1,7 @@
 // Interprets the annotations of a page: form fields, and what people have added to it (ISO 32000-1, 12.5). Links are
 // left out, and so is what a viewer does not show. pdfjs.ts reads the annotations.
 
+import { isRecord } from "../../kit/record.ts";
 import { commentText } from "../text-writer.ts";
 import type { Field } from "./fields.ts";
 
@@ -111,8 +112,4 @@ function textOf(value: unknown): string {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
     .replace(/[\p{Cf}\ufffe\uffff]/gu, "")
     .trim();
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
 }
