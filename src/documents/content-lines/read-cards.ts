@@ -33,8 +33,6 @@ const LABELS: readonly (readonly [name: string, label: string])[] = [
 ];
 /** Types of a property that say nothing about its use. */
 const PLAIN_TYPES = new Set(["internet", "pref", "voice", "x-internet", "quoted-printable", "charset", "text"]);
-/** Parameters whose values are no address, in the order of an address: post box, further, street, city … */
-const UNITS_OF_NAME = ["family", "given", "further", "before", "behind"] as const;
 
 /** The text of a file with cards. */
 export function cardsText(file: string) {
@@ -78,8 +76,8 @@ function nameOf(card: Component): string {
 function shownValue(property: Property): string {
   switch (property.name) {
     case "N": {
-      const parts = partsOf(property);
-      const [family, given, further, before, behind] = UNITS_OF_NAME.map((_, at) => parts[at] ?? "");
+      // the order of RFC 6350, 6.2.2
+      const [family = "", given = "", further = "", before = "", behind = ""] = partsOf(property);
       return onOneLine([before, given, further, family, behind].filter((part) => part !== "").join(" "));
     }
     case "ADR":
