@@ -84,8 +84,8 @@ export class FileSample {
 }
 
 /**
- * Signatures of binary formats that Mneme does not read. Files that begin with one of them are refused, whatever their
- * names are.
+ * Signatures of other binary formats. A file that begins with one of them is no damaged document, whatever its name is.
+ * Of these formats, Mneme reads pictures (pictures/formats.ts).
  */
 const OTHER_BINARIES: readonly { readonly signature: string; readonly at?: number }[] = [
   ...["\x89PNG", "\xff\xd8\xff", "GIF8", "BM", "II*\0", "MM\0*", "RIFF", "OggS", "ID3", "fLaC"],

@@ -30,8 +30,8 @@ export interface MessageAttachment {
   readonly isInline: boolean;
 }
 
-/** The text of plain bodies that programs write if a message has only a page: less than this share of the page's. */
-const PLAIN_SHARE_MIN = 0.5;
+/** If the plain body of a message is more than this many times as long as its page, it is read instead of the page. */
+const PLAIN_LONGER_MIN = 2;
 /** Names of attachments without a name, by media type. */
 const ENDINGS: Readonly<Record<string, string>> = {
   "message/rfc822": "eml",
@@ -69,8 +69,8 @@ function bodyOf({ text, html }: Message): string {
   const page = readHtml([html]);
   if (page instanceof ReadFailure) return plain;
   const shown = readable(page.pieces.join(""));
-  // tables and headings are only in the page; but a plain text that is longer is the whole message
-  return plain.length > shown.length / PLAIN_SHARE_MIN ? plain : shown;
+  // only the page has tables and headings, but a plain body that is much longer has what the page lacks
+  return plain.length > shown.length * PLAIN_LONGER_MIN ? plain : shown;
 }
 
 /** Adds the attachments of a message. @throws ContainerRefusal if there are too many */

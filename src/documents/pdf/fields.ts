@@ -27,7 +27,7 @@ const SIZE = 10;
 /** The line that is typed for people who fill in a form by hand. */
 const BLANK_LINE = /\s*(?:_{2,}|\.{3,}|…+)[\s_.…]*$/;
 
-/** A run that is a label, and the runs behind it that a field added. */
+/** The run that is the label of a field, and on which side of the field it is. */
 interface Label {
   readonly run: Run;
   readonly side: "left" | "right" | "above";
