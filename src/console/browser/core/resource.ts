@@ -91,6 +91,13 @@ export interface Pages<Item> {
   readonly edit: (change: (items: readonly Item[]) => readonly Item[]) => void;
 }
 
+/** A list with an item in the place of the one with the same id, or at the start if there is none. */
+export function withItem<Item extends { readonly id: string }>(items: readonly Item[], item: Item): readonly Item[] {
+  return items.some(({ id }) => id === item.id)
+    ? items.map((one) => (one.id === item.id ? item : one))
+    : [item, ...items];
+}
+
 /** Reads a list page by page; begins again when `inputs` change. */
 export function usePages<Item>(
   read: (cursor: string | null, signal: AbortSignal) => Promise<{ data: Item[]; cursor: string | null }>,

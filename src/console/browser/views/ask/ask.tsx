@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Chat } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, withItem } from "../../core/resource.ts";
 import { filterOf, go, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -30,12 +30,7 @@ function WithChats({ id }: { readonly id: string | null }) {
     (cursor, signal) => call("listChats", { query: { userId, cursor, limit: 50 }, signal }),
     [userId],
   );
-  const put = (chat: Chat) =>
-    pages.edit((items) =>
-      items.some((item) => item.id === chat.id)
-        ? items.map((item) => (item.id === chat.id ? chat : item))
-        : [chat, ...items],
-    );
+  const put = (chat: Chat) => pages.edit((items) => withItem(items, chat));
   return (
     <div class="ask">
       <aside class={`chats ${isListOpen ? "open" : ""}`} aria-label={t("Chats")}>

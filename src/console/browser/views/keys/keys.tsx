@@ -5,7 +5,7 @@ import { call } from "../../core/api.ts";
 import type { Key, KeyWithSecret } from "../../core/calls.ts";
 import { nowMs } from "../../core/clock.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, withItem } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { isCurrent } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -24,10 +24,7 @@ export default function Keys() {
   const [secret, setSecret] = useState<KeyWithSecret | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);
   const pages = usePages<Key>((cursor, signal) => call("listKeys", { query: { cursor, limit: 50 }, signal }), []);
-  const put = (key: Key) =>
-    pages.edit((items) =>
-      items.some(({ id }) => id === key.id) ? items.map((one) => (one.id === key.id ? key : one)) : [key, ...items],
-    );
+  const put = (key: Key) => pages.edit((items) => withItem(items, key));
   const add = (
     <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
       {t("Create a key")}

@@ -5,7 +5,7 @@ import { call } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages, useResource } from "../../core/resource.ts";
+import { usePages, useResource, withItem } from "../../core/resource.ts";
 import { filterOf, go, setFilters } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -48,11 +48,7 @@ function MemoryList() {
     async (signal) => (await call("countMemories", { query: filters, signal })).count,
     [filters, pages.items?.length],
   );
-  const put = (memory: Memory) =>
-    pages.edit((items) => {
-      const isKnown = items.some(({ id }) => id === memory.id);
-      return isKnown ? items.map((item) => (item.id === memory.id ? memory : item)) : [memory, ...items];
-    });
+  const put = (memory: Memory) => pages.edit((items) => withItem(items, memory));
   useFollowed(pages.items, put);
   const chosen = (pages.items ?? []).filter(({ id }) => selected.has(id));
   const isFiltered = Object.keys(filters).length > 0;

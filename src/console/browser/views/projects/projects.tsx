@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Project, ProjectWithKey } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, withItem } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { project as current } from "../../core/session.ts";
 import { askToEnter } from "../../shell/project-switcher.tsx";
@@ -28,12 +28,10 @@ export default function Projects() {
     (cursor, signal) => call("listProjects", { query: { cursor, limit: 50 }, signal }),
     [],
   );
-  const put = (project: Project) =>
-    pages.edit((items) =>
-      items.some(({ id }) => id === project.id)
-        ? items.map((one) => (one.id === project.id ? project : one))
-        : [project, ...items],
-    );
+  const close = () => {
+    setEditing(null);
+    setFilters({ new: null });
+  };
   const add = (
     <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
       {t("New project")}
@@ -102,14 +100,10 @@ export default function Projects() {
         <ProjectDialog
           key={editing?.id ?? "new"}
           project={editing}
-          close={() => {
-            setEditing(null);
-            setFilters({ new: null });
-          }}
+          close={close}
           onSaved={(saved) => {
-            put(saved);
-            setEditing(null);
-            setFilters({ new: null });
+            pages.edit((items) => withItem(items, saved));
+            close();
             if ("key" in saved) setCreated(saved);
           }}
         />

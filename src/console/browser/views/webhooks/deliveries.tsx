@@ -4,7 +4,7 @@ import { call } from "../../core/api.ts";
 import type { Delivery } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages, useResource } from "../../core/resource.ts";
+import { usePages, useResource, withItem } from "../../core/resource.ts";
 import { Button } from "../../ui/button.tsx";
 import { ArrowLeft, RefreshCw, RotateCcw, Send } from "../../ui/icons.ts";
 import { Ago, Badge, PageHead } from "../../ui/pieces.tsx";
@@ -22,12 +22,7 @@ export function Deliveries({ id }: { readonly id: string }) {
     (cursor, signal) => call("listDeliveries", { params: { id }, query: { cursor, limit: 50 }, signal }),
     [id],
   );
-  const put = (delivery: Delivery) =>
-    pages.edit((items) =>
-      items.some((one) => one.id === delivery.id)
-        ? items.map((one) => (one.id === delivery.id ? delivery : one))
-        : [delivery, ...items],
-    );
+  const put = (delivery: Delivery) => pages.edit((items) => withItem(items, delivery));
   const isWaiting = pages.items?.some(({ status }) => status === "pending") === true;
   // waiting deliveries are read again until all have arrived or failed
   useResource(

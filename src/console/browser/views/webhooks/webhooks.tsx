@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Webhook, WebhookWithSecret } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, withItem } from "../../core/resource.ts";
 import { filterOf, go, setFilters, to } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
@@ -29,12 +29,10 @@ function WebhookList() {
   const [editing, setEditing] = useState<Webhook | null>(null);
   const [secret, setSecret] = useState<WebhookWithSecret | null>(null);
   const pages = usePages<Webhook>((cursor, signal) => call("listWebhooks", { query: { cursor }, signal }), []);
-  const put = (webhook: Webhook) =>
-    pages.edit((items) =>
-      items.some(({ id }) => id === webhook.id)
-        ? items.map((one) => (one.id === webhook.id ? webhook : one))
-        : [webhook, ...items],
-    );
+  const close = () => {
+    setEditing(null);
+    setFilters({ new: null });
+  };
   const add = (
     <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
       {t("Add a webhook")}
@@ -134,14 +132,10 @@ function WebhookList() {
         <WebhookDialog
           key={editing?.id ?? "new"}
           webhook={editing}
-          close={() => {
-            setEditing(null);
-            setFilters({ new: null });
-          }}
+          close={close}
           onSaved={(saved) => {
-            put(saved);
-            setEditing(null);
-            setFilters({ new: null });
+            pages.edit((items) => withItem(items, saved));
+            close();
             if ("secret" in saved) setSecret(saved);
           }}
         />
