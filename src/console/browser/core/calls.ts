@@ -37,8 +37,6 @@ export type HistoryEntry = Static<typeof Histories.HistoryEntry>;
 export type Chat = Static<typeof Chats.Chat>;
 /** A chat with its messages. */
 export type ChatHistory = Static<typeof Chats.ChatHistory>;
-/** A message of a chat. */
-export type Message = Static<typeof Chats.Message>;
 /** A user of the application. */
 export type User = Static<typeof Users.User>;
 /** An event that was logged for a user. */

@@ -1,7 +1,7 @@
 // Who is signed in: the keys of this tab, the current one, and what it may do. The API has no operation that says what
 // a key may do, so small requests that change nothing find it out.
 
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { ApiError, call, currentKey, refusedKey, type Sent } from "./api.ts";
 import type { Answers, Key, Listed, Memory, Project } from "./calls.ts";
 import { keySlot } from "./storage.ts";
@@ -38,8 +38,6 @@ export const signedIn = signal<readonly SignedIn[]>([]);
 export const rights = signal<Rights | null>(null);
 /** The project of the current key; null if the key may not read it. */
 export const project = signal<Project | null>(null);
-/** Whether the current key belongs to a whole project and may change it. */
-export const isOperator = computed(() => rights.value?.project === true && !rights.value.isConfined);
 
 /** Signs in with a key, and keeps it in this tab. @throws ApiError if the server refuses the key or is away */
 export async function signIn(key: string): Promise<void> {
@@ -75,15 +73,6 @@ export function signOut(): void {
   rights.value = null;
   project.value = null;
   refusedKey.value = null;
-}
-
-/** Forgets the current key, and goes on with the next one of this tab, if there is one. @throws ApiError */
-export async function forgetCurrent(): Promise<void> {
-  const [, next] = signedIn.value;
-  const others = signedIn.value.slice(1);
-  if (next === undefined) return signOut();
-  signedIn.value = others;
-  await signIn(next.key);
 }
 
 /** Whether a listed key is the current one: its first and last characters are those of the current one. */

@@ -25,7 +25,6 @@ export interface AnswerTurn {
 
 interface AnswerProps {
   readonly turn: AnswerTurn;
-  readonly query: string;
   readonly onSource: (result: SearchResult, number: number) => void;
   readonly retry?: (() => void) | undefined;
 }

@@ -125,7 +125,6 @@ function Turns({ chat: kept, keepsChats, onChat, onDeleted }: TurnsProps) {
             </p>
             <Answer
               turn={turn.answer}
-              query={turn.question}
               onSource={(result, number) => setSource({ result, number, query: turn.question })}
               retry={at === turns.length - 1 && !isBusy ? retry : undefined}
             />

@@ -2,7 +2,6 @@
 
 import { useState } from "preact/hooks";
 import { addressOf, BASE, call } from "../../core/api.ts";
-import type { Key } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters, to } from "../../core/router.ts";
@@ -105,7 +104,7 @@ function Callers() {
                   {key.name}
                 </span>
                 {isCurrent(key) && <Badge tone="accent">{t("signed in with it")}</Badge>}
-                {clientOf(key) !== null && <Badge>{clientOf(key)}</Badge>}
+                {key.last_client !== null && <Badge>{key.last_client}</Badge>}
                 <span class="fine">{key.last_used_at === null ? t("not yet") : <Ago time={key.last_used_at} />}</span>
               </li>
             ))}
@@ -114,9 +113,4 @@ function Callers() {
       </Loaded>
     </Card>
   );
-}
-
-/** The program that used a key last, if the server tells. */
-function clientOf(key: Key): string | null {
-  return (key as { readonly last_client?: string | null }).last_client ?? null;
 }

@@ -22,7 +22,7 @@ import { PathPanel } from "./path-panel.tsx";
 
 const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
 /** Kinds of entities. */
-export const KINDS = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
+const KINDS = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
 const LISTED = 100;
 
 /** The view. */

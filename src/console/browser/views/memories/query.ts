@@ -3,7 +3,7 @@
 import { filterOf } from "../../core/router.ts";
 
 /** Names of the filters, as the API has them. */
-export const FILTER_NAMES = ["q", "status", "type", "tag", "userId", "agentId", "sessionId", "superseded"] as const;
+const FILTER_NAMES = ["q", "status", "type", "tag", "userId", "agentId", "sessionId", "superseded"] as const;
 
 /** The filters in the address that are set. */
 export function filtersInAddress(): Readonly<Record<string, string>> {

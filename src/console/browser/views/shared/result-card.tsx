@@ -5,7 +5,7 @@ import { dayText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
 import { Badge } from "../../ui/pieces.tsx";
-import { MarkedText, type Span } from "./marked-text.tsx";
+import { MarkedText } from "./marked-text.tsx";
 import { passageFilter, placeOf } from "./memory-names.ts";
 
 const SIGNAL_TITLES: Readonly<Record<string, string>> = {
@@ -22,14 +22,12 @@ interface ResultCardProps {
   readonly query: string;
   /** Number of the result, from 1. */
   readonly rank: number;
-  readonly id?: string | undefined;
 }
 
 /** A result with its place, marked words, score and signals. */
-export function ResultCard({ result, query, rank, id }: ResultCardProps) {
+export function ResultCard({ result, query, rank }: ResultCardProps) {
   const { _memory: memory, _chunk: chunk } = result.metadata;
   const place = placeOf(result);
-  const spans = (result as { readonly answer_spans?: readonly Span[] }).answer_spans;
   const superseded = result.explain?.superseded_by ?? chunk.superseded_by;
   const about = [
     memory.userId && t("user {id}", { id: memory.userId }),
@@ -38,12 +36,7 @@ export function ResultCard({ result, query, rank, id }: ResultCardProps) {
     memory.occurred_at && dayText(memory.occurred_at),
   ].filter((part) => typeof part === "string" && part !== "");
   return (
-    <article
-      class="result"
-      id={id}
-      tabIndex={id === undefined ? undefined : -1}
-      aria-label={memory.title ?? t("Untitled")}
-    >
+    <article class="result" aria-label={memory.title ?? t("Untitled")}>
       <header class="result-head">
         <span class="rank number">{rank}</span>
         <a
@@ -62,7 +55,7 @@ export function ResultCard({ result, query, rank, id }: ResultCardProps) {
           {place}
         </p>
       )}
-      <MarkedText text={result.content} query={query} spans={spans} />
+      <MarkedText text={result.content} query={query} />
       <p class="badges">
         {about.map((text) => (
           <Badge key={text as string}>{text}</Badge>
