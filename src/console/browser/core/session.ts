@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { ApiError, call, currentKey, refusedKey, type Sent } from "./api.ts";
-import type { Answers, Key, Listed, Memory, Project } from "./calls.ts";
+import type { Answers, Key, Project } from "./calls.ts";
 import { keySlot } from "./storage.ts";
 
 /** A key of this tab. */
@@ -41,15 +41,14 @@ export const project = signal<Project | null>(null);
 
 /** Signs in with a key, and keeps it in this tab. @throws ApiError if the server refuses the key or is away */
 export async function signIn(key: string): Promise<void> {
-  const found = await rightsOf(key);
-  const own = found.project ? await call("getOwnProject", { key }) : null;
-  const entry: SignedIn = { key, projectId: own?.id ?? null, projectName: own?.name ?? null };
+  const found = await accessOf(key);
+  const entry: SignedIn = { key, projectId: found.project?.id ?? null, projectName: found.project?.name ?? null };
   refusedKey.value = null;
   signedIn.value = [entry, ...signedIn.value.filter((other) => other.key !== key)];
   keySlot.set(JSON.stringify(signedIn.value));
   currentKey.value = key;
-  rights.value = found;
-  project.value = own;
+  rights.value = found.rights;
+  project.value = found.project;
 }
 
 /** Signs in with the key that this tab kept; does nothing without one. @throws ApiError */
@@ -91,30 +90,51 @@ function keptKeys(): readonly SignedIn[] {
   }
 }
 
-async function rightsOf(key: string): Promise<Rights> {
+interface Access {
+  readonly rights: Rights;
+  /** null if the key may not read it. */
+  readonly project: Project | null;
+}
+
+async function accessOf(key: string): Promise<Access> {
   const one = { query: { limit: 1 }, key };
   const nothing = { body: {}, key };
   // this first request tells a wrong key from one without rights
   const memoriesRead = await may("listMemories", one);
-  const [memoriesWrite, query, chatsRead, chatsWrite, usersRead, usersWrite, keys, webhooks, usage, project, admin] =
-    await Promise.all([
-      may("createMemory", nothing), // refused, because there is no content
-      may("queryMemories", nothing),
-      may("listChats", one),
-      may("updateChat", { params: { id: "none" }, body: { title: null }, key }),
-      may("listUsers", one),
-      may("upsertUser", nothing),
-      may("listKeys", one),
-      may("listWebhooks", one),
-      may("getUsage", { key }),
-      may("getOwnProject", { key }),
-      may("listProjects", one),
-    ]);
-  const isConfined = memoriesRead && (await isConfinedKey(key));
-  return {
+  const [
+    memoriesWrite,
+    query,
+    chatsRead,
+    chatsWrite,
+    usersRead,
+    usersWrite,
+    keys,
+    webhooks,
+    usage,
+    admin,
+    own,
+    memoriesOfOther,
+  ] = await Promise.all([
+    may("createMemory", nothing), // refused, because there is no content
+    may("queryMemories", nothing),
+    may("listChats", one),
+    may("updateChat", { params: { id: "none" }, body: { title: null }, key }),
+    may("listUsers", one),
+    may("upsertUser", nothing),
+    may("listKeys", one),
+    may("listWebhooks", one),
+    may("getUsage", { key }),
+    may("listProjects", one),
+    ifInScope("getOwnProject", { key }),
+    memoriesRead ? ifInScope("listMemories", { query: { limit: 1, userId: "mneme-console" }, key }) : null,
+  ]);
+  // a confined key may not name a user that is not its own
+  const isConfined = memoriesRead && memoriesOfOther === null;
+  const found: Rights = {
     ...{ memoriesRead, memoriesWrite, query, chatsRead, chatsWrite, usersRead, usersWrite },
-    ...{ keys, webhooks, usage, project, admin, isConfined },
+    ...{ keys, webhooks, usage, project: own !== null, admin, isConfined },
   };
+  return { rights: found, project: own };
 }
 
 // Whether the key has the scope of an operation. Any other error but a refused key shows that it has.
@@ -130,13 +150,12 @@ async function may(name: keyof Answers, request: Sent): Promise<boolean> {
   }
 }
 
-// A confined key may not name a user that is not its own.
-async function isConfinedKey(key: string): Promise<boolean> {
+// The answer of an operation; null if the key lacks its scope.
+async function ifInScope<Name extends keyof Answers>(name: Name, request: Sent): Promise<Answers[Name] | null> {
   try {
-    const other: Listed<Memory> = await call("listMemories", { query: { limit: 1, userId: "mneme-console" }, key });
-    return other === null;
+    return await call(name, request);
   } catch (error) {
-    if (error instanceof ApiError && error.code === "insufficient_scope") return true;
+    if (error instanceof ApiError && error.code === "insufficient_scope") return null;
     throw error;
   }
 }
