@@ -27,16 +27,15 @@ export function FirstSteps() {
   const known = rights.value;
   const state = useResource(async (signal) => {
     const one = { query: { limit: 1 }, signal };
-    const [memories, files, sample, chats, keys] = await Promise.all([
-      known?.memoriesRead ? call("listMemories", one) : null,
+    const [newest, sample, chats, keys] = await Promise.all([
       known?.memoriesRead ? call("listMemories", { query: { limit: 20 }, signal }) : null,
       known?.memoriesRead ? call("listMemories", { query: { limit: 1, tag: SAMPLE_TAG }, signal }) : null,
       known?.chatsRead ? call("listChats", one) : null,
       known?.keys ? call("listKeys", { query: { limit: 20 }, signal }) : null,
     ]);
     return {
-      hasMemory: (memories?.data.length ?? 0) > 0,
-      hasFile: (files?.data ?? []).some(({ source }) => source !== null),
+      hasMemory: (newest?.data.length ?? 0) > 0,
+      hasFile: (newest?.data ?? []).some(({ source }) => source !== null),
       hasSample: (sample?.data.length ?? 0) > 0,
       hasChat: (chats?.data.length ?? 0) > 0,
       hasKey: (keys?.data.length ?? 0) > 1,
