@@ -1,7 +1,7 @@
 // The graph explorer: entities of all memories and how they are joined. Search, filter by kind and user, go from
 // neighbour to neighbour, find a path, and open the passages behind it.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Entity } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
@@ -15,9 +15,8 @@ import { Network } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { toastError } from "../../ui/toast.tsx";
 import { EntityPanel } from "./entity-panel.tsx";
-import { begin, explore, pictureOfKnown, surroundings } from "./known.ts";
+import { begin, pictureOfKnown, surroundings } from "./known.ts";
 import { PathPanel } from "./path-panel.tsx";
 
 const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
@@ -43,9 +42,6 @@ export default function GraphExplorer() {
     [q, kind, userId],
   );
   const [path, setPath] = useState<readonly Entity[]>([]);
-  useEffect(() => {
-    if (selected !== "") explore(selected, userId).catch(toastError);
-  }, [selected, userId]);
   const open = (id: string) => setFilters({ entity: id }, true);
   return (
     <div class="view wide">

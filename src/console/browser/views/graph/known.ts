@@ -7,18 +7,18 @@ import type { Graph } from "../../ui/graph-data.ts";
 
 /** Most nodes in the picture; of more it would be a ball of lines. */
 const NODES_MAX = 300;
-/** Entities at the start whose neighbours are read, and neighbours of each. */
+/** Entities at the start whose neighbours are read. */
 const FIRST_ENTITIES = 16;
-const NEIGHBOURS = 10;
+/** Neighbours that are read of each entity at the start, and of an entity that a person opens. */
+const FIRST_NEIGHBOURS = 10;
+const OPENED_NEIGHBOURS = 30;
 
 /** Entities with their surroundings, by id. */
 export const surroundings = signal<ReadonlyMap<string, EntitySurroundings>>(new Map());
 
 /** Reads the surroundings of an entity, and adds them to the picture. @throws ApiError */
-export async function explore(id: string, userId: string, limit = 30): Promise<EntitySurroundings> {
-  const known = surroundings.value.get(id);
-  if (known !== undefined && limit <= NEIGHBOURS) return known;
-  const found = await call("getEntity", { params: { id }, query: { userId, limit } });
+export async function explore(id: string, userId: string): Promise<EntitySurroundings> {
+  const found = await call("getEntity", { params: { id }, query: { userId, limit: OPENED_NEIGHBOURS } });
   surroundings.value = new Map([...surroundings.value, [id, found]]);
   return found;
 }
@@ -28,12 +28,12 @@ export async function begin(entities: readonly Entity[], userId: string): Promis
   surroundings.value = new Map();
   const first = entities.slice(0, FIRST_ENTITIES);
   const found = await Promise.all(
-    first.map(({ id }) => call("getEntity", { params: { id }, query: { userId, limit: NEIGHBOURS } })),
+    first.map(({ id }) => call("getEntity", { params: { id }, query: { userId, limit: FIRST_NEIGHBOURS } })),
   );
   surroundings.value = new Map(found.map((one) => [one.id, one]));
 }
 
-/** Forgets an entity that was renamed or merged, so that it is read again. */
+/** Takes entities that were renamed or merged out of the picture until they are read again. */
 export function forgetEntity(...ids: readonly string[]): void {
   surroundings.value = new Map([...surroundings.value].filter(([id]) => !ids.includes(id)));
 }
