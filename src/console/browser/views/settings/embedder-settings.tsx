@@ -23,7 +23,6 @@ export function EmbedderSettings() {
     [],
     ({ change }) => (change?.state === "building" ? LOOK_MS : null),
   );
-  const installed = useResource((signal) => call("listEmbedders", { signal }), []);
   return (
     <Card title={t("Embedding model")} icon={Boxes}>
       <Loaded from={embedder}>
@@ -36,13 +35,7 @@ export function EmbedderSettings() {
               ]}
             />
             {value.change !== null && <Change change={value.change} />}
-            {rights.value?.admin && (
-              <Loaded from={installed} lines={1}>
-                {({ data }) => (
-                  <Chooser current={value} models={data.map(({ id }) => id)} onChanged={embedder.reload} />
-                )}
-              </Loaded>
-            )}
+            {rights.value?.admin && <Installed current={value} onChanged={embedder.reload} />}
           </div>
         )}
       </Loaded>
@@ -68,10 +61,23 @@ function Change({ change }: { readonly change: NonNullable<ProjectEmbedder["chan
   );
 }
 
-interface ChooserProps {
+interface InstalledProps {
   readonly current: ProjectEmbedder;
-  readonly models: readonly string[];
   readonly onChanged: () => void;
+}
+
+/** The choice among the models that are installed on the server. */
+function Installed({ current, onChanged }: InstalledProps) {
+  const installed = useResource((signal) => call("listEmbedders", { signal }), []);
+  return (
+    <Loaded from={installed} lines={1}>
+      {({ data }) => <Chooser current={current} models={data.map(({ id }) => id)} onChanged={onChanged} />}
+    </Loaded>
+  );
+}
+
+interface ChooserProps extends InstalledProps {
+  readonly models: readonly string[];
 }
 
 function Chooser({ current, models, onChanged }: ChooserProps) {
