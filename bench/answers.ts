@@ -9,6 +9,7 @@ import { UsageError } from "../src/kit/flags.ts";
 import { type JsonRecord, recordsIn } from "../src/kit/record.ts";
 import { modesOf } from "./lib/modes.ts";
 import { runMain } from "./lib/run-main.ts";
+import { countedShare } from "./lib/scores.ts";
 import { ingestLines, type ServerContent, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/answers.ts [flags]
@@ -35,7 +36,7 @@ interface Asked {
   readonly text: string;
   /** Parts of the notes that answer. */
   readonly values: readonly string[];
-  /** What the question names and no note has; null if all is stored. */
+  /** What the question names although no note has it; null if all of it is stored. */
   readonly missing: string | null;
 }
 
@@ -67,12 +68,13 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
       progress.show(answered.length / fixture.questions.length, `${answered.length} questions`);
     }
     progress.finish(`${mode}: ${answered.length} questions`);
-    rows.push([mode, ...[...MEASURES.values()].map((measure) => shareOf(answered.flatMap(measure)))]);
+    rows.push([mode, ...[...MEASURES.values()].map((measure) => countedShare(answered.flatMap(measure)))]);
     if (flags.has("--show")) for (const each of answered) if (!isRight(each)) process.stdout.write(shown(each));
   }
   process.stdout.write(`${alignRows(rows).join("\n")}\n`);
 }
 
+/** Reads a fixture; bench/fixtures/answers/README.md describes its lines. */
 function readFixture(set: string): Fixture {
   const notes: { userId: string; content: string }[] = [];
   const questions: Asked[] = [];
@@ -81,7 +83,7 @@ function readFixture(set: string): Fixture {
     .trim()
     .split("\n")) {
     const [kind = "", first = "", second = "", third = "", fourth = ""] = line.split("\t");
-    // the second user has the notes with which all questions can be answered, too
+    // the second user also has the notes that answer the questions for what the first user has not stored
     const [userId, informed] = [person, `${person}-informed`];
     if (kind === "P") person = first;
     else if (kind === "N") notes.push({ userId, content: first }, { userId: informed, content: first });
@@ -154,11 +156,6 @@ const MEASURES: ReadonlyMap<string, (answered: Answered) => readonly boolean[]> 
         : [],
   ],
 ]);
-
-function shareOf(values: readonly boolean[]): string {
-  const right = values.filter((value) => value).length;
-  return `${(right / Math.max(1, values.length)).toFixed(3)} (${right} of ${values.length})`;
-}
 
 function shown({ kind, userId, text, state, answer }: Answered): string {
   return `${kind} ${userId}: ${text}\n    ${state}: ${answer}\n`;

@@ -4,13 +4,12 @@
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { evidenceOf, evidenceThreshold, fitEvidence, NOTHING_FOUND } from "../src/calibration/fit-evidence.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import type { ModeName } from "../src/domain/ranking.ts";
-import type { EvidenceCurve } from "../src/domain/retrieval-tuning.ts";
-import { type EvidenceSigns, evidenceLogit, evidenceSigns, logitOf } from "../src/retrieval/evidence.ts";
+import { type EvidenceSigns, evidenceSigns } from "../src/retrieval/evidence.ts";
 import { search } from "../src/retrieval/search.ts";
 import { specificsOf } from "../src/retrieval/specifics.ts";
-import { fitRegression } from "./lib/logistic.ts";
 import { mean } from "./lib/metrics.ts";
 import { modesOf } from "./lib/modes.ts";
 import { type OpenRetrieval, openRetrieval } from "./lib/open-retrieval.ts";
@@ -35,27 +34,29 @@ by kind of question, how the evidence separates them from answerable ones, and h
 
   --half NAME    dev (may choose weights), test (only for figures that are reported; default) or first (${FITTING_PERSONS})
   --mode NAMES   modes, separated by commas (default: balanced)
+  --no-reader    without the reader, as with an embedder that has none
   --data FOLDER  keep the data directory here, so that the next run needs no ingest
   --fit          fit the curve and the threshold on these questions and print them (not with test)
   --dump FILE    write one JSON line per question`;
 
-/** Number of other persons of whom each question is asked. */
+/** Number of other persons in whose memories each question is asked. */
 const OTHERS = 3;
 const RESULTS = 10;
 /** Number of passages of a dump. */
 const SHOWN = 5;
-/** Share of answerable questions that the threshold may refuse. */
-const REFUSED_MAX = 0.05;
-
 /** A question with what the search said about evidence. */
 interface Sample {
   readonly mode: ModeName;
   /** Kind of the question, or whose memories were asked if they are another person's. */
   readonly group: string;
   readonly isAnswerable: boolean;
-  /** Those of the first passages. */
+  /** The signs of evidence of the first passages. */
   readonly signs: readonly EvidenceSigns[];
   readonly evidence: number;
+  /** Default threshold of this search. */
+  readonly evidenceMin: number;
+  /** How long the reader took. */
+  readonly readMs: number;
   readonly id: string;
   readonly question: string;
   /** Texts of the first passages. */
@@ -73,27 +74,36 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   await (await serve(content, data))[Symbol.asyncDispose]();
   await using opened = await openRetrieval(join(data, content.directory));
   const samples: Sample[] = [];
-  for (const mode of modes) samples.push(...(await askAll(opened, persons, mode)));
+  const mayRead = !flags.has("--no-reader");
+  for (const mode of modes) samples.push(...(await askAll(opened, persons, mode, mayRead)));
   const dump = flags.get("--dump");
   if (dump !== undefined) writeFileSync(dump, samples.map((sample) => `${JSON.stringify(sample)}\n`).join(""));
   for (const mode of modes) {
     const own = samples.filter((sample) => sample.mode === mode);
-    process.stdout.write(`${mode}\n${table(own, opened.parts.embedders.default.tuning.evidenceMin[mode])}\n`);
+    const milliseconds = own.map(({ readMs }) => readMs).sort((a, b) => a - b);
+    const at = (share: number) => shortFigure(milliseconds[Math.floor(share * milliseconds.length)] ?? 0);
+    const threshold = own[0]?.evidenceMin ?? 0;
+    process.stdout.write(`${mode}\n${table(own, threshold)}\nreading: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms\n`);
   }
   if (flags.has("--fit")) process.stdout.write(`${fit(samples)}\n`);
 }
 
-async function askAll(opened: OpenRetrieval, persons: readonly Person[], mode: ModeName): Promise<readonly Sample[]> {
+async function askAll(
+  opened: OpenRetrieval,
+  persons: readonly Person[],
+  mode: ModeName,
+  mayRead: boolean,
+): Promise<readonly Sample[]> {
   const progress = new Progress(`${mode}:`);
   const samples: Sample[] = [];
   for (const [at, person] of persons.entries()) {
     for (const [number, question] of person.questions.entries()) {
-      samples.push(await ask(opened, mode, person, person, question));
+      samples.push(await ask(opened, { mode, mayRead }, person, person, question));
       if (question.notes.length === 0) continue;
       const step = 1 + (number % (persons.length - 1));
       for (let k = 0; k < OTHERS; k++) {
         const other = persons[(at + 1 + ((step + k) % (persons.length - 1))) % persons.length];
-        if (other !== undefined) samples.push(await ask(opened, mode, person, other, question));
+        if (other !== undefined) samples.push(await ask(opened, { mode, mayRead }, person, other, question));
       }
     }
     progress.show((at + 1) / persons.length, `${at + 1} of ${persons.length} persons`);
@@ -104,7 +114,7 @@ async function askAll(opened: OpenRetrieval, persons: readonly Person[], mode: M
 
 async function ask(
   { parts, projectId }: OpenRetrieval,
-  mode: ModeName,
+  { mode, mayRead }: { readonly mode: ModeName; readonly mayRead: boolean },
   asker: Person,
   asked: Person,
   question: PersonalQuestion,
@@ -112,28 +122,27 @@ async function ask(
   const user = { id: asked.id, key: await parts.memories.userKey(projectId, asked.id) };
   const request = { scope: { projectId, user }, filter: null, limit: RESULTS, scoreMin: 0, includeGraph: false };
   const language = await parts.languageOf(question.text);
-  const { results, evidence } = await search(parts, {
+  const { results, evidence, evidenceMin, answers, stages } = await search(parts, {
     ...request,
-    ...{ query: question.text, mode, wantsEvidence: true, asOf: Date.parse(asker.askedOn) },
+    ...{ query: question.text, mode, wantsEvidence: true, mayRead, asOf: Date.parse(asker.askedOn) },
   });
-  const signs = evidenceSigns(specificsOf(question.text, language), results);
+  const signs = evidenceSigns(specificsOf(question.text, language), results, answers);
   const hasLanguage = asked.notes.some(({ language }) => language === question.language);
   const others = hasLanguage ? "others, same language" : "others, other language";
   return {
     mode,
     group: asked === asker ? question.kind : others,
     isAnswerable: asked === asker && question.notes.length > 0,
-    signs: signs.length > 0 ? signs : [NOTHING],
+    signs: signs.length > 0 ? signs : [NOTHING_FOUND],
     evidence: evidence ?? results[0]?.score ?? 0,
+    evidenceMin,
+    readMs: stages.find(({ name }) => name === "read")?.ms ?? 0,
     id: question.id,
     question: question.text,
     passages: results.slice(0, SHOWN).map(({ text }) => text),
     isRightFirst: results[0]?.memory.externalId === question.notes[0]?.id,
   };
 }
-
-/** Stands for the signs of a search that found nothing. */
-const NOTHING: EvidenceSigns = { score: 0, lackingCodes: 0, lackingNames: 0 };
 
 function table(samples: readonly Sample[], threshold: number): string {
   const answerable = samples.filter(({ isAnswerable }) => isAnswerable);
@@ -152,41 +161,15 @@ function table(samples: readonly Sample[], threshold: number): string {
   return alignRows([header, ...rows]).join("\n");
 }
 
-/** Number of times that the curve is fitted to the passages that are the best ones by the curve before. */
-const ROUNDS = 12;
-const FIRST_CURVE: EvidenceCurve = { scoreSlope: 1, codesSlope: 1, namesSlope: 1, offset: 0 };
-
 /** The curve and the threshold that these questions suggest. */
 function fit(samples: readonly Sample[]): string {
-  // each group of questions without an answer counts as much as the others
-  const keyOf = ({ isAnswerable, group }: Sample) => (isAnswerable ? "answerable" : group);
-  const sizes = new Map([...Map.groupBy(samples, keyOf)].map(([key, of]) => [key, of.length]));
-  const weightOf = (sample: Sample) =>
-    ((sample.isAnswerable ? sizes.size - 1 : 1) * samples.length) / (sizes.get(keyOf(sample)) ?? 1);
-  let curve = FIRST_CURVE;
-  for (let round = 0; round < ROUNDS; round++) {
-    const observations = samples.map((sample) => ({
-      features: featuresOf(bestSigns(sample, curve)),
-      isRelevant: sample.isAnswerable,
-      weight: weightOf(sample),
-    }));
-    const { coefficients, offset } = fitRegression(observations);
-    const [scoreSlope = 0, codesSlope = 0, namesSlope = 0] = coefficients;
-    curve = { scoreSlope, codesSlope, namesSlope, offset };
-  }
-  const evidenceOf = (sample: Sample) => 1 / (1 + Math.exp(-evidenceLogit(bestSigns(sample, curve), curve)));
-  const fitted = samples.map((sample) => ({ ...sample, evidence: evidenceOf(sample) }));
-  const answerable = fitted.filter(({ isAnswerable }) => isAnswerable).map(({ evidence }) => evidence);
-  const threshold = answerable.sort((a, b) => a - b)[Math.floor(REFUSED_MAX * answerable.length)] ?? 0;
+  const curve = fitEvidence(
+    samples,
+    samples.some(({ readMs }) => readMs > 0),
+  );
+  const fitted = samples.map((sample) => ({ ...sample, evidence: evidenceOf(sample, curve) }));
+  const threshold = evidenceThreshold(samples, curve);
   return `${JSON.stringify(curve)} threshold ${shortFigure(threshold)}\n${table(fitted, threshold)}`;
-}
-
-function featuresOf({ score, lackingCodes, lackingNames }: EvidenceSigns): readonly number[] {
-  return [logitOf(score), -lackingCodes, -lackingNames];
-}
-
-function bestSigns({ signs }: Sample, curve: EvidenceCurve): EvidenceSigns {
-  return signs.reduce((best, each) => (evidenceLogit(each, curve) > evidenceLogit(best, curve) ? each : best));
 }
 
 await runMain(HELP, main);

@@ -35,6 +35,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const environment = {
     MNEME_EMBEDDER: from,
     MNEME_EMBEDDER_CHANGE_RATE: flags.get("--rate") ?? "0",
+    MNEME_QUERY_CACHE: "off",
     MNEME_LOG_LEVEL: "warn",
   };
   await using server = await startServer({ environment });

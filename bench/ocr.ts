@@ -9,7 +9,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openPictureModels } from "../src/adapters/inference/onnxruntime-pictures.ts";
-import { installedModel } from "../src/compose/optional-models.ts";
+import { optionalModelFolder } from "../src/compose/optional-models.ts";
 import { readPictures } from "../src/documents/pdf/read-pdf.ts";
 import { decodePicture } from "../src/documents/pictures/decode.ts";
 import { PictureTexts } from "../src/documents/recognition.ts";
@@ -36,7 +36,7 @@ function errorsOf(block: string, text: string): number {
 }
 
 const [folder] = process.argv.slice(2);
-const models = installedModel("ocr", { modelsDir: join(import.meta.dir, "../data/models"), dataDir: "." });
+const models = optionalModelFolder("ocr", { modelsDir: join(import.meta.dir, "../data/models"), dataDir: "." });
 if (folder === undefined || folder.startsWith("--") || models === null) {
   process.stdout.write(
     "bench/ocr.ts FOLDER: pages with known texts (bench/ocr-pages.py makes them); needs mneme models pull ocr\n",

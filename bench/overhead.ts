@@ -51,8 +51,9 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
 }
 
 interface Measurement {
+  /** Port of Mneme. */
   readonly port: number;
-  /** Reads the port that the bare server prints. */
+  /** Port of the bare server. */
   readonly bare: number;
   readonly paths: readonly string[];
   readonly authorization: Readonly<Record<string, string>>;
@@ -84,6 +85,7 @@ async function measure({ port, bare, paths, authorization, count, rounds, shape 
   };
 }
 
+/** Starts the bare server, and reads the port that it prints. */
 async function startBare() {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/bare-elysia.ts")], { stdout: "pipe" });
   const reader = child.stdout.getReader();

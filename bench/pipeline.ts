@@ -3,9 +3,8 @@
 // completed, and the processor time per chunk of each process and thread of the server. The thread with the most time
 // per chunk limits machines with many cores. `bun bench/pipeline.ts --help` lists the flags.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { rmSync } from "node:fs";
+import { resolve } from "node:path";
 import { fingerprintOf } from "../src/adapters/inference/model-files.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
@@ -17,11 +16,12 @@ import { firstDocuments } from "./lib/beir.ts";
 import { importDrawnProject } from "./lib/drawn-project.ts";
 import { vectorSource } from "./lib/drawn-vectors.ts";
 import { generatedPassage } from "./lib/generated-corpus.ts";
+import { instantEmbedderFolder } from "./lib/instant-embedder.ts";
 import { benchEmbedder, benchTokenizer } from "./lib/models.ts";
 import type { Passage } from "./lib/passages.ts";
-import { ifAlive, processTree } from "./lib/processes.ts";
 import { runMain } from "./lib/run-main.ts";
 import { Target } from "./lib/target.ts";
+import { ThreadWatch } from "./lib/thread-watch.ts";
 
 const HELP = `bun bench/pipeline.ts [flags]
 
@@ -36,10 +36,6 @@ Stores memories whose vectors are drawn, and prints chunks per second and proces
   --data FOLDER   data directory, which is kept (default: a temporary one)`;
 /** Interval between two looks at the threads. */
 const LOOK_MS = 200;
-const NS_PER_MS = 1e6;
-
-/** Processor time by thread, in milliseconds. The key has the process, the thread and their names. */
-type Times = Map<string, { readonly name: string; ms: number }>;
 
 async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const perRound = Number(flags.get("--passages") ?? 20_000);
@@ -48,7 +44,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const documents = await passagesOf(flags.get("--file"), perRound * rounds);
   const passagesOfRound = (round: number) => passagesFrom(documents, round * perRound, (round + 1) * perRound);
   const dataDir = flags.get("--data");
-  const folder = instantEmbedderFolder();
+  const folder = instantEmbedderFolder("mneme-pipeline-");
   const server = await startServer({
     ...(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }),
     environment: { MNEME_LOG_LEVEL: "warn", MNEME_LANES: flags.get("--lanes") ?? null },
@@ -77,14 +73,6 @@ async function passagesOf(file: string | undefined, count: number): Promise<read
 // Generated passages are made when they are needed, because a million of them take much memory.
 function* passagesFrom(documents: readonly Passage[] | null, first: number, end: number): Generator<Passage> {
   for (let n = first; n < end; n++) yield documents?.[n] ?? generatedPassage(1, n);
-}
-
-/** A working directory in which all processes of a server load fixtures/instant-embedder.ts first. */
-function instantEmbedderFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mneme-pipeline-"));
-  const preload = [join(import.meta.dir, "fixtures/instant-embedder.ts")];
-  writeFileSync(join(folder, "bunfig.toml"), `preload = ${JSON.stringify(preload)}\n`);
-  return folder;
 }
 
 /** Imports passages as a project, and measures from the end of the import until they are searchable. */
@@ -151,57 +139,6 @@ function importDrawn(server: RunningServer, name: string, passages: Iterable<Pas
     dimensions: embedder.dimensions,
     draw: vectorSource(1, embedder.dimensions),
   });
-}
-
-/** Processor time of the threads of a server and its children, from /proc (Linux only). */
-class ThreadWatch {
-  readonly #pid: number;
-  readonly #before: Times;
-  #last: Times;
-
-  readonly #startedAt = performance.now();
-
-  constructor(pid: number) {
-    this.#pid = pid;
-    this.#before = threadTimes(pid);
-    this.#last = new Map(this.#before);
-  }
-
-  /** Time since the construction. */
-  ms(): number {
-    return performance.now() - this.#startedAt;
-  }
-
-  /** Looks at the threads now. The time of a thread that ends after its last look is lost. */
-  look(): void {
-    for (const [key, time] of threadTimes(this.#pid)) this.#last.set(key, time);
-  }
-
-  /** Processor time since the construction, the largest first. Threads with the same name of a process are numbered. */
-  spent(): readonly { readonly name: string; readonly ms: number }[] {
-    return [...this.#last]
-      .map(([key, { name, ms }]) => ({ name, ms: ms - (this.#before.get(key)?.ms ?? 0) }))
-      .sort((one, other) => other.ms - one.ms);
-  }
-}
-
-function threadTimes(pid: number): Times {
-  const times: Times = new Map();
-  for (const process of processTree(pid)) {
-    for (const task of ifAlive(() => readdirSync(`/proc/${process.pid}/task`), [])) {
-      const folder = `/proc/${process.pid}/task/${task}`;
-      const [comm, ns] = ifAlive(
-        () => [
-          readFileSync(`${folder}/comm`, "utf8").trim(),
-          Number(readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]),
-        ],
-        ["", 0],
-      );
-      const name = `${process.name} ${process.pid}: ${Number(task) === process.pid ? "main" : comm}`;
-      times.set(`${process.pid}/${task}`, { name, ms: Number(ns) / NS_PER_MS });
-    }
-  }
-  return times;
 }
 
 await runMain(HELP, main);

@@ -1,39 +1,17 @@
 // How many corrections the judge of relations finds, and how many other pairs it takes for corrections. With a server,
 // also whether its searches and answers follow them.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { judgeByRules } from "../src/relations/judge.ts";
+import { type RelationPair, relationPairs } from "./lib/relation-pairs.ts";
 
 const HELP = `Usage: bun bench/relations.ts [--server URL --key KEY]
 
 Judges the pairs of bench/fixtures/relations. With a server, stores the two sentences of each pair for a user of its own,
 and asks the questions of the corrections.`;
 
-interface Pair {
-  readonly isCorrection: boolean;
-  readonly language: string;
-  readonly older: string;
-  readonly newer: string;
-  readonly question: string;
-  readonly gone: string;
-  readonly holds: string;
-}
-
 type Call = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
-function pairsOf(name: string): readonly Pair[] {
-  const text = readFileSync(join(import.meta.dir, "fixtures/relations", `${name}.tsv`), "utf8");
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => {
-      const [kind, language = "", older = "", newer = "", question = "", gone = "", holds = ""] = line.split("\t");
-      return { isCorrection: kind === "C", language, older, newer, question, gone, holds };
-    });
-}
-
-function judge(pairs: readonly Pair[]): string {
+function judge(pairs: readonly RelationPair[]): string {
   const superseding = pairs.filter(({ language, older, newer }) => {
     return judgeByRules({ text: older, language }, { text: newer, language })?.kind === "supersedes";
   });
@@ -44,7 +22,7 @@ function judge(pairs: readonly Pair[]): string {
 }
 
 /** Stores one sentence of each pair and returns their ids when all are completed. */
-async function store(call: Call, pairs: readonly Pair[], users: string, which: "older" | "newer") {
+async function store(call: Call, pairs: readonly RelationPair[], users: string, which: "older" | "newer") {
   const ids: string[] = [];
   for (const [at, pair] of pairs.entries()) {
     const body = { content: pair[which], userId: `${users}-${at}`, language: pair.language };
@@ -56,7 +34,7 @@ async function store(call: Call, pairs: readonly Pair[], users: string, which: "
   return ids;
 }
 
-async function ask(call: Call, name: string, pairs: readonly Pair[]): Promise<string> {
+async function ask(call: Call, name: string, pairs: readonly RelationPair[]): Promise<string> {
   const users = `${name}-${crypto.randomUUID()}`;
   const older = await store(call, pairs, users, "older");
   const newer = await store(call, pairs, users, "newer");
@@ -93,8 +71,8 @@ const value = (flag: string) => process.argv[process.argv.indexOf(flag) + 1] ?? 
 if (process.argv.includes("--help")) console.log(HELP);
 else {
   for (const name of ["dev", "test"]) {
-    console.log(`${name}: ${judge(pairsOf(name))}`);
+    console.log(`${name}: ${judge(relationPairs(name))}`);
     if (!process.argv.includes("--server")) continue;
-    console.log(`${name}: ${await ask(caller(value("--server"), value("--key")), name, pairsOf(name))}`);
+    console.log(`${name}: ${await ask(caller(value("--server"), value("--key")), name, relationPairs(name))}`);
   }
 }

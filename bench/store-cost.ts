@@ -57,7 +57,11 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
 
   const server = await durablePostgresServer();
   await execute(server, `CREATE DATABASE ${DATABASE} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`);
-  const environment = { MNEME_LOG_LEVEL: "warn", MNEME_RATE_LIMITS: flags.get("--rate-limits") ?? "off" };
+  const environment = {
+    MNEME_LOG_LEVEL: "warn",
+    MNEME_QUERY_CACHE: "off",
+    MNEME_RATE_LIMITS: flags.get("--rate-limits") ?? "off",
+  };
   await using embedded = await startServer({ environment });
   const store = { MNEME_STORE: databaseUrl(server, DATABASE) };
   await using postgres = await startServer({ environment: { ...environment, ...store } });

@@ -13,6 +13,7 @@ import { modesOf } from "./lib/modes.ts";
 import { type Person, type PersonalQuestion, personalContent, readPersons, TIME_KINDS } from "./lib/personal.ts";
 import { isRight } from "./lib/personal-scores.ts";
 import { runMain } from "./lib/run-main.ts";
+import { countedShare } from "./lib/scores.ts";
 import { memoryNames, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/times.ts [flags]
@@ -76,8 +77,7 @@ async function askAll(
 
 function share(asked: readonly Asked[], isEnglish: boolean): string {
   const of = asked.filter(({ question }) => (question.language === "en") === isEnglish);
-  const first = of.filter(({ isFirst }) => isFirst).length;
-  return `${(first / Math.max(1, of.length)).toFixed(3)} (${first} of ${of.length})`;
+  return countedShare(of.map(({ isFirst }) => isFirst));
 }
 
 await runMain(HELP, main);

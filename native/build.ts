@@ -1,5 +1,6 @@
 // Builds the native core for the sources in this checkout, unless it is built already: `bun native/build.ts`. Builds
 // are stored by the hash of their sources outside of the checkout, so that a second clone does not compile again.
+// `--glibc 2.28` links it for systems as old as that, with Zig, and stores it beside the other one.
 
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -15,8 +16,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { nativeCacheDirectory, nativeLibraryPath, nativeTypesPath } from "../src/adapters/native/library.ts";
+import {
+  nativeCacheDirectory,
+  nativeLibraryPath,
+  nativeTypesPath,
+  portableLibraryPath,
+} from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
+import { writeLinker, ZIG_MISSING, zigCommand } from "./zig.ts";
 
 /** Number of older builds that are kept besides the newest: enough for a dozen clones and branches, 15 MB each. */
 const BUILDS_KEPT = 12;
@@ -96,20 +103,30 @@ function packageCount(): number {
   return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
 }
 
-/** Runs cargo. Resolves to the paths of the library and of the descriptions of its exported items. */
-async function compile(targetDirectory: string): Promise<{ library: string; types: string }> {
+/**
+ * Runs cargo. Resolves to the paths of the library and of the descriptions of its exported items.
+ * @param linker program that links the library instead of `cc`, or null. The crates are compiled once for all linkers.
+ */
+async function compile(targetDirectory: string, linker: string | null): Promise<{ library: string; types: string }> {
   const typesFolder = join(targetDirectory, "napi-types");
   mkdirSync(typesFolder, { recursive: true });
   // Checkouts share the target folder, and Cargo distinguishes them only by file times. Without new times, Cargo may
   // use the build of another checkout.
   const now = systemClock.now() / 1000;
   for (const root of ["src/lib.rs", "encoder/src/lib.rs"]) utimesSync(join(CRATE, root), now, now);
-  const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
-    cwd: CRATE,
-    // napi-derive appends a line per exported item to a file named after the crate
-    env: { ...process.env, CARGO_TARGET_DIR: targetDirectory, NAPI_TYPE_DEF_TMP_FOLDER: typesFolder },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    "cargo",
+    [
+      ...["rustc", "--release", "--locked", "--package", "mneme-addon", "--message-format=json-render-diagnostics"],
+      ...(linker === null ? [] : ["--", "-C", `linker=${linker}`, "-C", "linker-flavor=gcc"]),
+    ],
+    {
+      cwd: CRATE,
+      // napi-derive appends a line per exported item to a file named after the crate
+      env: { ...process.env, CARGO_TARGET_DIR: targetDirectory, NAPI_TYPE_DEF_TMP_FOLDER: typesFolder },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const progress = new Progress();
   const total = packageCount();
   const done = new Set<string>();
@@ -132,7 +149,7 @@ async function compile(targetDirectory: string): Promise<{ library: string; type
       if (message.reason !== "compiler-artifact" || message.package_id === undefined) continue;
       done.add(message.package_id);
       progress.show(done.size, total);
-      if (message.target?.name === "mneme_native") {
+      if (message.target?.name === "mneme_addon") {
         library = message.filenames?.find((path) => /\.(so|dylib|dll)$/.test(path)) ?? library;
       }
     }
@@ -200,18 +217,23 @@ function isHeld(lock: string): boolean {
   }
 }
 
-const path = nativeLibraryPath();
+const glibc = process.argv[2] === "--glibc" ? process.argv[3] : undefined;
+const path = glibc === undefined ? nativeLibraryPath() : portableLibraryPath(glibc);
 if (!existsSync(path)) {
-  if (process.env.MNEME_NATIVE_PATH !== undefined) refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
+  if (glibc === undefined && process.env.MNEME_NATIVE_PATH !== undefined)
+    refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
   checkTools();
-  console.error("building the native core; the first time takes about five minutes on two cores");
+  const zig = glibc === undefined ? null : zigCommand();
+  if (glibc !== undefined && zig === null) refuse(ZIG_MISSING);
+  console.error("building the native core; the first time takes about three minutes on two cores");
   const cache = nativeCacheDirectory();
   mkdirSync(cache, { recursive: true });
   await withLock(join(cache, "building"), async () => {
     if (existsSync(path)) return; // another build of the same sources ended first
-    const { library, types } = await compile(join(cache, "target"));
+    const linker = glibc === undefined || zig === null ? null : writeLinker(cache, zig, glibc);
+    const { library, types } = await compile(join(cache, "target"), linker);
     mkdirSync(dirname(path), { recursive: true });
-    copyFileSync(types, nativeTypesPath(path));
+    if (linker === null) copyFileSync(types, nativeTypesPath(path));
     const beside = `${path}.${process.pid}`;
     copyFileSync(library, beside);
     renameSync(beside, path);

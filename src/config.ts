@@ -3,6 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { errorMessage } from "./kit/error-message.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import type { Setting, StartPlace } from "./kit/setting.ts";
@@ -32,7 +33,8 @@ type SettingValues = {
 export type Config = SettingValues & { readonly modelsDir: string };
 
 /** Matches variables with the prefix `MNEME_` that are no settings, but are read by other parts of the program. */
-const FOREIGN_VARIABLES = /^MNEME_(API_KEY|BACKUP_PASSPHRASE|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
+const FOREIGN_VARIABLES =
+  /^MNEME_(API_KEY|BACKUP_PASSPHRASE|CACHE_DIR|MODEL_KEY|NATIVE_PATH|SHIPPED_MODELS_DIR|TEST_.*|BENCH_.*)$/;
 /** The flag that names the settings file. */
 export const CONFIG_FLAG = "--config";
 /** Name of the settings file in the working directory. */
@@ -76,9 +78,11 @@ export function parseConfig(
   const values = Object.fromEntries(
     Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => [name, read(setting)]),
   ) as SettingValues;
-  const modelsDir = values.modelsDir ?? place.shippedModelsDirectory(values.dataDir);
+  const modelsDir = values.modelsDir ?? place.shippedModelsDirectory();
   const config = Object.freeze({ ...values, modelsDir });
   if (config.store === null) refuseSettingsOfNodes(config);
+  else refuseThreads(config, "with PostgreSQL each server has one: start several servers");
+  if (process.platform !== "linux") refuseThreads(config, "more than one needs Linux");
   return config;
 }
 
@@ -91,6 +95,11 @@ function refuseSettingsOfNodes({ role, indexMemoryMax }: Config): void {
   );
 }
 
+function refuseThreads({ httpThreads }: Config, why: string): void {
+  if ((httpThreads ?? 1) === 1) return;
+  throw new UsageError(`${SETTINGS.httpThreads.environment} must be 1, not ${httpThreads}: ${why}.`);
+}
+
 function parseSetting<Value>(
   setting: Setting<Value>,
   name: string,
@@ -100,7 +109,7 @@ function parseSetting<Value>(
   try {
     return setting.parse(text, place);
   } catch (cause) {
-    throw new UsageError(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new UsageError(`${name}: ${errorMessage(cause)}`, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 // Metrics: counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
 // (prometheus.io/docs/instrumenting/exposition_formats). The callers define what is counted.
 
+import { invariant } from "./domain/fault.ts";
 import type { Eventually } from "./kit/eventually.ts";
 
 /** Content-Type of `Metrics.text()`. */
@@ -34,12 +35,21 @@ export interface GaugeSample {
   readonly value: number;
 }
 
+/** What a thread has counted in one metric, for the metrics of another thread. */
+export interface TakenCounts {
+  readonly name: string;
+  /** By label values: the count of a counter; the counts of the buckets of a histogram, then the sum of its values. */
+  readonly series: readonly { readonly labels: LabelValues; readonly counts: readonly number[] }[];
+}
+
 interface Metric {
   readonly name: string;
   readonly lines: () => Eventually<readonly string[]>;
+  /** null for a gauge. */
+  readonly series: Series<CounterSeries | HistogramSeries> | null;
 }
 
-/** The metrics of one process. */
+/** The metrics of one process, or what one of its threads has counted. */
 export class Metrics {
   readonly #metrics: Metric[] = [];
 
@@ -51,9 +61,8 @@ export class Metrics {
    */
   counter(name: string, help: string, labelNames: readonly string[] = []): (...labels: LabelValues) => Counter {
     const series = new Series(name, labelNames, () => new CounterSeries());
-    this.#declare(name, help, "counter", labelNames, () =>
-      series.all().map(({ labels, of }) => sampleLine(name, labelNames, labels, of.value)),
-    );
+    const samples = () => series.all().map(({ labels, of }) => sampleLine(name, labelNames, labels, of.value));
+    this.#declare(name, help, "counter", labelNames, samples, series);
     return (...labels) => series.of(labels);
   }
 
@@ -88,16 +97,34 @@ export class Metrics {
     bounds: readonly number[],
     labelNames: readonly string[] = [],
   ): (...labels: LabelValues) => Histogram {
-    assertThat(
+    invariant(
       bounds.every((bound, at) => bound > (bounds[at - 1] ?? Number.NEGATIVE_INFINITY)),
       `the bucket bounds of ${name} must ascend`,
     );
-    assertThat(!labelNames.includes("le"), `the label 'le' of ${name} is reserved for buckets`);
+    invariant(!labelNames.includes("le"), `the label 'le' of ${name} is reserved for buckets`);
     const series = new Series(name, labelNames, () => new HistogramSeries(bounds));
-    this.#declare(name, help, "histogram", labelNames, () =>
-      series.all().flatMap(({ labels, of }) => of.lines(name, labelNames, labels)),
-    );
+    const samples = () => series.all().flatMap(({ labels, of }) => of.lines(name, labelNames, labels));
+    this.#declare(name, help, "histogram", labelNames, samples, series);
     return (...labels) => series.of(labels);
+  }
+
+  /** Takes what was counted since the last call, and counts from 0 again. Gauges stay. */
+  take(): readonly TakenCounts[] {
+    return this.#metrics.flatMap(({ name, series }) => {
+      if (series === null) return [];
+      const taken = series.all().map(({ labels, of }) => ({ labels, counts: of.take() }));
+      const counted = taken.filter(({ counts }) => counts.some((count) => count !== 0));
+      return counted.length === 0 ? [] : [{ name, series: counted }];
+    });
+  }
+
+  /** Adds what another thread has counted. @throws Error if one of its metrics is not declared here */
+  add(taken: readonly TakenCounts[]): void {
+    for (const { name, series } of taken) {
+      const own = this.#metrics.find((metric) => metric.name === name)?.series ?? null;
+      invariant(own !== null, `${name} is declared in every thread that counts it`);
+      for (const { labels, counts } of series) own?.of(labels).addCounts(counts);
+    }
   }
 
   /** All metrics with help and type, in the order of their declaration. */
@@ -112,16 +139,17 @@ export class Metrics {
     type: "counter" | "gauge" | "histogram",
     labelNames: readonly string[],
     samples: () => Eventually<readonly string[]>,
+    series: Metric["series"] = null,
   ): void {
-    assertThat(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `${JSON.stringify(name)} is not a valid metric name`);
-    assertThat(
+    invariant(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `${JSON.stringify(name)} is not a valid metric name`);
+    invariant(
       labelNames.every((label) => /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) && !label.startsWith("__")) &&
         new Set(labelNames).size === labelNames.length,
       `${name} has invalid label names: ${labelNames.join(", ")}`,
     );
-    assertThat(!this.#metrics.some((metric) => metric.name === name), `the metric ${name} is declared twice`);
+    invariant(!this.#metrics.some((metric) => metric.name === name), `the metric ${name} is declared twice`);
     const head = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
-    this.#metrics.push({ name, lines: async () => [...head, ...(await samples())] });
+    this.#metrics.push({ name, lines: async () => [...head, ...(await samples())], series });
   }
 }
 
@@ -160,8 +188,18 @@ class CounterSeries implements Counter {
   value = 0;
 
   add(by = 1): void {
-    assertThat(by >= 0, "a counter must not decrease");
+    invariant(by >= 0, "a counter must not decrease");
     this.value += by;
+  }
+
+  take(): readonly number[] {
+    const { value } = this;
+    this.value = 0;
+    return [value];
+  }
+
+  addCounts([by = 0]: readonly number[]): void {
+    this.add(by);
   }
 }
 
@@ -183,6 +221,18 @@ class HistogramSeries implements Histogram {
     this.#sum += value;
   }
 
+  take(): readonly number[] {
+    const counts = [...this.#counts, this.#sum];
+    this.#counts.fill(0);
+    this.#sum = 0;
+    return counts;
+  }
+
+  addCounts(counts: readonly number[]): void {
+    for (const at of this.#counts.keys()) this.#counts[at] = (this.#counts[at] ?? 0) + (counts[at] ?? 0);
+    this.#sum += counts[this.#counts.length] ?? 0;
+  }
+
   lines(name: string, labelNames: readonly string[], labels: LabelValues): string[] {
     let count = 0;
     const buckets = [...this.#counts].map((own, at) => {
@@ -199,7 +249,7 @@ class HistogramSeries implements Histogram {
 }
 
 function checkLabels(name: string, labelNames: readonly string[], labels: LabelValues): void {
-  assertThat(labels.length === labelNames.length, `${name} takes the labels ${labelNames.join(", ")}`);
+  invariant(labels.length === labelNames.length, `${name} takes the labels ${labelNames.join(", ")}`);
 }
 
 function sampleLine(name: string, labelNames: readonly string[], labels: LabelValues, value: number): string {
@@ -218,8 +268,4 @@ function escapeHelp(text: string): string {
 
 function escapeLabel(text: string): string {
   return escapeHelp(text).replaceAll('"', '\\"');
-}
-
-function assertThat(holds: boolean, sentence: string): void {
-  if (!holds) throw new Error(`${sentence}: this is a bug in Mneme`);
 }

@@ -21,6 +21,7 @@ const BROWSER = "src/console/browser/";
 const src = sourceFiles("src", ".ts").filter(({ path }) => !path.startsWith(BROWSER));
 const tests = sourceFiles("test", ".ts");
 const benches = sourceFiles("bench", ".ts");
+const scripts = sourceFiles("scripts", ".ts");
 const rust = sourceFiles("native", ".rs");
 const nativeScripts = sourceFiles("native", ".ts");
 /** The handwritten part of the clients; sdk/generate.ts writes the folders named core. */
@@ -30,6 +31,8 @@ const browser = [...sourceFiles(BROWSER, ".ts"), ...sourceFiles(BROWSER, ".tsx")
 const pages = sourceFiles(".", ".md");
 /** Line width of the formatters (biome.json, native/rustfmt.toml). */
 const COLUMNS_MAX = 120;
+/** Size up to which ARCHITECTURE.md is read in one sitting; docs/where-to-change.md has more. */
+const MAP_BYTES_MAX = 15_000;
 /** Written by `native/types.ts`. */
 const GENERATED = "src/adapters/native/addon-types.ts";
 
@@ -39,9 +42,10 @@ const GENERATED = "src/adapters/native/addon-types.ts";
  * the modules.
  */
 const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  "main.ts": ["cli"],
-  // image-decoders.ts of documents/ changes a module that the binary carries
-  binary: ["cli", "console", "mcp", "adapters/native", "documents"],
+  // a checkout lists the licences of its parts itself
+  "main.ts": ["cli", "binary"],
+  // image-decoders.ts of documents/ changes a module that the program carries
+  binary: ["cli", "console", "guide", "mcp", "adapters/downloads", "adapters/native", "documents"],
   cli: ["config.ts", "compose", "mcp", "children", "backup", "importers", "metrics.ts"],
   backup: [],
   // the list of files in a ZIP archive
@@ -53,8 +57,11 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "config.ts",
     "api",
     "mcp",
+    "models",
+    "calibration",
     "compat",
     "console",
+    "guide",
     "services",
     "account",
     "ingest",
@@ -73,7 +80,10 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   api: ["services", "answer", "account", "ports", "metrics.ts"],
   // the console's browser code imports types from api/schema; no server code imports the browser code
   console: [],
-  services: ["retrieval", "answer", "account", "erasure", "ports"],
+  guide: [],
+  services: ["retrieval", "answer", "account", "erasure", "models", "ports"],
+  models: ["ports"],
+  calibration: ["retrieval", "ports"],
   erasure: ["ports"],
   answer: ["retrieval", "account", "ports", "words"],
   retrieval: ["ports", "words"],
@@ -90,8 +100,10 @@ const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "adapters/native": ["ports"],
   "adapters/llm": ["adapters/outbound", "ports", "metrics.ts"],
   "adapters/outbound": ["ports"],
+  "adapters/remote-models": ["ports", "metrics.ts"],
   "adapters/uploads": ["ports"],
   "adapters/downloads": ["documents"],
+  "adapters/installation": ["adapters/inference", "adapters/downloads", "documents", "ports", "tokenizers"],
   "adapters/ocr": ["adapters/inference", "children", "documents", "ocr", "ports"],
   "adapters/documents": ["children", "documents", "ports"],
   "adapters/preparation": ["children", "preparation", "ports", "words"],
@@ -120,6 +132,8 @@ const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix:
   [/^htmlparser2$/, "src/documents/", "keep it in documents/"],
   [/^ignore$/, "src/cli/folder/walk.ts", "use filesIn"],
   [/^numfmt$/, "src/documents/office/xlsx-numbers.ts", "use what xlsx-numbers.ts exports"],
+  [/^tar-stream$/, "src/adapters/installation/unpack.ts", "use unpackArchive"],
+  [/^@huggingface\/tokenizers$/, "src/tokenizers/hub.ts", "use loadTokenizer"],
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];
 
@@ -146,7 +160,7 @@ const ENTRIES = [
 /** What the program consists of: src/, and the part of bench/ that `mneme bench` runs. */
 const program = reachedFrom(ENTRIES);
 
-const typescript = [...src, ...browser, ...tests, ...benches, ...nativeScripts, ...clients];
+const typescript = [...src, ...browser, ...tests, ...benches, ...nativeScripts, ...clients, ...scripts];
 const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)/,
@@ -159,6 +173,18 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
     files: [...src, ...browser],
     allowed: [],
     fix: "log with kit/log.ts; commands write to process.stdout",
+  },
+  {
+    pattern: /instanceof Error \? (\w+)\.message : (String\()?\1\b/,
+    files: [...src, ...benches, ...scripts],
+    allowed: ["src/kit/error-message.ts"],
+    fix: "use errorMessage (kit/error-message.ts)",
+  },
+  {
+    pattern: /1 \/ \(1 \+ Math\.exp\(/,
+    files: [...src, ...benches],
+    allowed: ["src/kit/logistic.ts"],
+    fix: "use probabilityOf (kit/logistic.ts)",
   },
   {
     pattern: /\bSQL\b.* from "bun"|\bBun\.SQL\b/,
@@ -200,7 +226,7 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
 
 /** Public names that no code of src/ or native/ uses, each with the reason why it exists. */
 const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
-  initOrt: "onnxruntime-node calls it in the single binary (src/binary/build.ts)",
+  initOrt: "onnxruntime-node calls it in the installed program (src/binary/build.ts)",
   settingsMarkdown: "test/cli/config.test.ts generates docs/configuration.md with it",
   "SlidingWindow.keysHeld": "tests observe the bound on memory with it",
 };
@@ -250,7 +276,7 @@ describe("house rules", () => {
   test("each package in PACKAGE_OWNERS is imported only by its owner", () => {
     const problems = src.flatMap((file) =>
       importsOf(file).flatMap(({ line, specifier }) =>
-        // binary/ puts native packages into the single binary
+        // binary/ puts native packages into the program
         PACKAGE_OWNERS.filter(
           ([pattern, owner]) =>
             pattern.test(specifier) && moduleOf(file.path) !== "binary" && !file.path.startsWith(owner),
@@ -263,7 +289,7 @@ describe("house rules", () => {
   test("relative imports name the file with its extension", () => {
     const problems = typescript.flatMap((file) =>
       importsOf(file)
-        .filter(({ path }) => path !== null && !/\.(tsx?|js|json|txt|css)$/.test(path))
+        .filter(({ path }) => path !== null && !/\.(tsx?|js|json|jsonl|txt|tsv|css)$/.test(path))
         .map(({ line, specifier }) => `${file.path}:${line}: add the file extension to ${specifier}`),
     );
     expect(problems).toEqual([]);
@@ -288,6 +314,14 @@ describe("house rules", () => {
       file.lines.flatMap((line, at) =>
         pattern.test(line) ? [`${file.path}:${at + 1}: fix it now, or create an issue`] : [],
       ),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test("the sentences of invariants do not say that it is a bug in Mneme: `invariant` adds that", () => {
+    const pattern = /\binvariant\([^;]*?["`][^"`;]*; this is a bug/g;
+    const problems = src.flatMap((file) =>
+      [...file.text.matchAll(pattern)].map(({ index }) => `${file.path}:${lineAt(file, index)}: end with the fact`),
     );
     expect(problems).toEqual([]);
   });
@@ -319,7 +353,7 @@ describe("house rules", () => {
 
   test("every file is reachable from an entry point", () => {
     const dead = src
-      .filter(({ path }) => !program.has(path))
+      .filter(({ path }) => !program.has(path) && !path.endsWith(".d.ts"))
       .map(({ path }) => `${path}: no file imports it; remove it`);
     const shown = reachedFrom([`${BROWSER}main.tsx`]);
     const hidden = browser
@@ -328,7 +362,7 @@ describe("house rules", () => {
     const started = [...tests, ...benches].filter(
       ({ path }) => !/\/(support|lib|command|contract|in-memory)\//.test(path),
     );
-    const reached = reachedFrom([...ENTRIES, ...started.map(({ path }) => path)]);
+    const reached = reachedFrom([...ENTRIES, ...scripts.map(({ path }) => path), ...started.map(({ path }) => path)]);
     const unused = [...tests, ...benches]
       .filter(({ path }) => !reached.has(path))
       .map(({ path }) => `${path}: no test or bench uses it; remove it`);
@@ -384,6 +418,11 @@ describe("house rules", () => {
       grouped(uses, rustModuleOf),
     ].flatMap(cyclesIn);
     expect(cycles.map((cycle) => `${cycle}: move the shared code into a file of its own`)).toEqual([]);
+  });
+
+  test("the map of the code stays short", () => {
+    const map = pages.find(({ path }) => path === "ARCHITECTURE.md");
+    expect(Buffer.byteLength(map?.text ?? "")).toBeWithin(1, MAP_BYTES_MAX + 1);
   });
 
   test("comments and pages keep to the formatter's line width", () => {
@@ -495,6 +534,30 @@ describe("pages", () => {
     const problems = pages.flatMap((page) => [...deadLinks(page), ...deadPaths(page)]);
     expect(problems).toEqual([]);
   });
+
+  test("every section of docs/measurements.md names what it explains in the code", () => {
+    const [, ...sections] = sourceFile("docs/measurements.md").text.split(/^#{2,3} /m);
+    const problems = sections.flatMap((section) => {
+      const [title = "", ...rest] = section.trim().split("\n");
+      const body = rest.join("\n").trim();
+      // a heading of others, and the page's own introduction
+      if (body === "" || title === "How to read this page") return [];
+      const explained = /^Explains ([\s\S]*?)\.\n\n/.exec(body)?.[1]?.replace(/\s+/g, " ");
+      if (explained === undefined) return [`${title}: begin with "Explains \`NAME\` in \`FILE\`."`];
+      return explained.split("; ").flatMap((part) => {
+        const [names = "", path = ""] = part.split(" in `");
+        const file = path.replace(/`$/, "");
+        if (!existsSync(join(ROOT, file))) return [`${title}: ${file} does not exist`];
+        const { text } = sourceFile(file);
+        return [...names.matchAll(/`(\w+)`/g)].flatMap(([, name = ""]) =>
+          new RegExp(`\\b${name}\\b`).test(text)
+            ? []
+            : [`${title}: ${file} has no ${name}; name its successor, or remove the section`],
+        );
+      });
+    });
+    expect(problems).toEqual([]);
+  });
 });
 
 describe("what is published", () => {
@@ -519,6 +582,7 @@ describe("what is published", () => {
   test("lock files refer only to public registries", () => {
     const registries = {
       "bun.lock": /https?:\/\/(?!registry\.npmjs\.org)/,
+      "docs/site/bun.lock": /https?:\/\/(?!registry\.npmjs\.org)/,
       "native/Cargo.lock": /registry\+(?!https:\/\/github\.com\/rust-lang\/crates\.io-index)/,
     };
     const problems = Object.entries(registries).flatMap(([path, foreign]) =>

@@ -6,6 +6,7 @@ import { connectLanguageModel } from "../../src/compose/language-model.ts";
 import { type Config, SETTINGS } from "../../src/config.ts";
 import type { LlmEndpoint } from "../../src/domain/language-model.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import { errorMessage } from "../../src/kit/error-message.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import type { Setting, StartPlace } from "../../src/kit/setting.ts";
 import { Metrics } from "../../src/metrics.ts";
@@ -56,14 +57,20 @@ export function answerFlags(
     if (judgeUrl !== null || judgeModel !== null) throw new UsageError(`A judge needs ${LLM_URL} and ${LLM_MODEL}.`);
     return { kind: flags.has("--answers") ? "extractive" : "none" };
   }
-  const llm = { baseUrl, model, apiKey: environment[SETTINGS.llmApiKey.environment] ?? null, isTrusted: true };
+  const llm = {
+    provider: "openai" as const,
+    baseUrl,
+    model,
+    apiKey: environment[SETTINGS.llmApiKey.environment] ?? null,
+    isTrusted: true,
+  };
   // a key is only sent to the address that it was given for
   const ownKey = judgeUrl === null || judgeUrl === baseUrl ? llm.apiKey : null;
   const apiKey = environment[JUDGE_KEY] ?? ownKey;
   return {
     kind: "models",
     llm,
-    judge: { baseUrl: judgeUrl ?? baseUrl, model: judgeModel ?? model, apiKey, isTrusted: true },
+    judge: { provider: "openai", baseUrl: judgeUrl ?? baseUrl, model: judgeModel ?? model, apiKey, isTrusted: true },
   };
 }
 
@@ -85,7 +92,7 @@ function parsedFlag(
   try {
     value = parse(text, place);
   } catch (cause) {
-    throw new UsageError(`${flag}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new UsageError(`${flag}: ${errorMessage(cause)}`, { cause });
   }
   if (value === undefined || value === null)
     throw new UsageError(`${flag} must be ${expects}, not ${JSON.stringify(text)}.`);

@@ -6,6 +6,9 @@ import { nativeChunks } from "../../src/adapters/native/chunks.ts";
 /** Fingerprint of a model that does not exist, so that no server takes the index for one of its own. */
 const FINGERPRINT = "pseudo-random vectors";
 
+/** Interval at which the progress of the graph is read. */
+const GRAPH_POLL_MS = 20;
+
 /** An index whose memories have one chunk each: a vector and one word. */
 export interface BareIndex {
   /**
@@ -17,6 +20,8 @@ export interface BareIndex {
   readonly nearest: (query: Float32Array, user: number | null, limit: number) => Promise<readonly number[]>;
   /** Makes the first `count` memories visible after the index was opened. */
   readonly show: (count: number, userOf: (memory: number) => number) => void;
+  /** Builds the graph (HNSW), or loads it, and resolves when it answers searches. */
+  readonly useGraph: (onProgress: (share: number) => void) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -48,6 +53,16 @@ export async function openBareIndex(directory: string, dimensions: number): Prom
       const within = index.admit(user === null ? null : BigInt(user), 0);
       const { chunkKeys } = await index.searchVectors(FINGERPRINT, query, within, limit);
       return [...chunkKeys].map((key) => Number(key) - 1);
+    },
+    useGraph: async (onProgress) => {
+      await index.chooseVectorIndex("hnsw");
+      for (;;) {
+        const { isGraphActive, build, vectorsMissing } = index.vectorIndexStatus();
+        if (isGraphActive && vectorsMissing === 0) return;
+        if (build?.error != null) throw new Error(`The graph could not be built: ${build.error}`);
+        onProgress((build?.vectorsDone ?? 0) / Math.max(1, build?.vectorsTotal ?? 1));
+        await Bun.sleep(GRAPH_POLL_MS);
+      }
     },
     close: () => index.close(),
   };

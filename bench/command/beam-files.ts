@@ -8,11 +8,11 @@ import { isRecord, type JsonRecord, parsedJson, recordsIn } from "../../src/kit/
 import type { Condition, ConversationQuestion, Conversations, Session, Turn } from "./conversations.ts";
 
 const QUESTIONS_FILE = join("probing_questions", "probing_questions.json");
-/** Names of a chat's file. The authors ask about the truncated chat if there is one. */
+/** Names of a chat's file, as BEAM spells them. The authors ask about the truncated chat if there is one. */
 const CHAT_FILES = ["chat_trunecated.json", "chat.json"];
 const ABSTENTION = "abstention";
 const ORDERING = "event_ordering";
-/** Marks the number of a user's message at its end; an artefact of the generator. */
+/** Number of a message at its end, such as `->-> 1,2`; an artefact of the program that generated the chats. */
 const MESSAGE_NUMBER = /\s*->->\s*[\d,]+\s*$/;
 
 /** A message with the ids of its turn and session. */
@@ -90,7 +90,7 @@ function batchesOf(chat: unknown): readonly (readonly JsonRecord[])[] {
   });
 }
 
-/** @param places receives the messages by their ids, which may be repeated */
+/** The messages of a batch as a session. @param places receives the messages by their ids, which may be repeated */
 function sessionOf(id: string, messages: readonly JsonRecord[], places: Map<string, Place[]>): Session {
   const date = messages.map((message) => message.time_anchor).find((time) => typeof time === "string" && time !== "");
   const turns = messages.map((message, at): Turn => {
@@ -145,7 +145,7 @@ function readJson(file: string): unknown {
   }
 }
 
-// `March-15-2024`
+// Turns BEAM's form `March-15-2024` into `March 15, 2024`; leaves other texts as they are.
 function readableDate(text: string): string {
   const [, month, day, year] = /^([A-Za-z]+)-(\d{1,2})-(\d{4})$/.exec(text) ?? [];
   return month === undefined ? text : `${month} ${day}, ${year}`;

@@ -2,7 +2,7 @@
 // command line, shows tables, and writes the files; the files beside it measure.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { programCommand } from "../../src/children/command.ts";
 import type { CommandStart } from "../../src/cli/command-start.ts";
 import { alignRows, Progress } from "../../src/cli/terminal.ts";
@@ -28,6 +28,7 @@ import { sampleEvenly } from "./question-sample.ts";
 import { cellsOf, headerOf, markdownOf, originOf, withoutEmptyColumns } from "./report.ts";
 import { parseResult, type Result, type Table } from "./result.ts";
 import { benchScale } from "./scale.ts";
+import { BENCH_INDEXES } from "./vector-scale.ts";
 import {
   generatedQuestions,
   generatedWorkload,
@@ -46,7 +47,9 @@ interface BenchmarkCommand {
   readonly data: "any" | "generated" | "input";
   /** Name of the positional argument in the help; absent if there is none. With it, all questions are asked. */
   readonly input?: string;
+  /** Whether the passages are stored before anything is measured. */
   readonly fills: boolean;
+  /** Number of passages without `--passages`; absent: all of the data. */
   readonly passagesDefault?: number;
   /** Whether it can also measure answers to its questions. */
   readonly answers?: boolean;
@@ -113,8 +116,8 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
         passages: [],
         questions: generatedQuestions({ ...size, passagesMax: count }),
       };
-      const { vectors, areVectorsDrawn = false } = size;
-      return { workload, measure: (run) => benchScale(run, { count, vectors, areVectorsDrawn }) };
+      const { index = "scan", areVectorsDrawn = false } = size;
+      return { workload, measure: (run) => benchScale(run, { ...size, count, index, areVectorsDrawn }) };
     },
   },
   {
@@ -138,7 +141,7 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
 
 /** Settings of the server that come from flags and the environment. All others have their defaults. */
 const TAKEN_SETTINGS = [
-  ...[SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime],
+  ...[SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime, SETTINGS.httpThreads],
   ...[SETTINGS.modelProvider, SETTINGS.onnxruntimeDir, SETTINGS.gpuMemoryMax],
   // these change calls to a language model, but cause none
   ...[SETTINGS.llmContextTokens, SETTINGS.llmFirstByteTimeoutMs, SETTINGS.llmIdleTimeoutMs, SETTINGS.llmTimeoutMs],
@@ -152,6 +155,8 @@ const QUESTIONS_DEFAULT = 200;
 const PASSAGES_MAX = 10_000_000;
 const QUESTIONS_MAX = 100_000;
 const VECTORS_MAX = 20_000_000;
+/** Flags that say how the vectors of `--vectors` are measured. */
+const VECTOR_FLAGS = ["--index", "--vector-texts", "--vector-folder"] as const;
 /** Duration of one measurement under load. */
 const SECONDS_DEFAULT = 5;
 const SECONDS_MAX = 600;
@@ -165,6 +170,9 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
   ["--passages NUMBER", `Number of passages to store (default: ${PASSAGES_DEFAULT}; all of given data)`],
   ["--drawn-vectors", "scale: import the memories with pseudo-random vectors, so that no embedder is waited for"],
   ["--vectors NUMBER", "scale: also measure the vector index alone, with this number of pseudo-random vectors"],
+  ["--index scan|hnsw", "scale: search these vectors by the scan (default), or by the scan and then by the graph"],
+  ["--vector-texts FILE", "scale: take the vectors of these passages (JSONL, .gz) and copies of them instead"],
+  ["--vector-folder FOLDER", "scale: keep that index there; a run that was interrupted goes on when it is repeated"],
   [
     "--questions NUMBER",
     `Maximum number of questions (default: ${QUESTIONS_DEFAULT}; all of a FOLDER or FILE without a language model)`,
@@ -193,7 +201,8 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   }
   const { flags, positionals } = parseCommandLine(rest, {
     ...{ "--passages": "value", "--questions": "value", "--data": "value", "--seed": "value", "--mode": "value" },
-    ...{ "--seconds": "value", "--vectors": "value", "--drawn-vectors": "switch" },
+    ...{ "--seconds": "value", "--vectors": "value", "--index": "value", "--drawn-vectors": "switch" },
+    ...{ "--vector-texts": "value", "--vector-folder": "value" },
     ...{ "--out": "value", "--compare": "value", "--json": "switch" },
     ...ANSWER_FLAGS,
     ...Object.fromEntries(TAKEN_SETTINGS.map(({ flag }) => [flag ?? "", "value"] as const)),
@@ -208,7 +217,7 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
   mkdirSync(out, { recursive: true });
   const taken = takenSettings(flags, start.environment);
   const asked = answersOf(benchmark, flags, start);
-  const size = sizeOf(benchmark, flags, seed, asked);
+  const size = sizeOf(benchmark, flags, seed, asked, start.place.workingDirectory);
   // settings of another server must not apply, and the folder of this program has no mneme.toml
   const config = parseConfig([], taken, { ...start.place, workingDirectory: import.meta.dir });
   const prepared = await benchmark.prepare(data, size, { asked, modes, config });
@@ -220,12 +229,12 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
     {
       place: start.place,
       configFor: (dataDir, place) => parseConfig([], { ...taken, MNEME_DATA_DIR: dataDir }, place),
-      unpack: start.unpack,
       command: [...programCommand(), "bench", "server"],
       environment: {
         ...takenVariables(start.environment),
         ...taken,
         ...{ MNEME_HOST: "127.0.0.1", MNEME_PORT: "0", MNEME_RATE_LIMITS: "off", MNEME_LOG_LEVEL: "warn" },
+        MNEME_QUERY_CACHE: "off",
       },
       workload,
       modes,
@@ -236,6 +245,8 @@ export async function benchCommand(argv: readonly string[], start: CommandStart)
         passages: workload.passages.length === 0 ? size.passagesMax : workload.passages.length,
         questions: workload.questions.length,
         ...(size.vectors === null ? {} : { vectors: size.vectors }),
+        ...(size.index === undefined ? {} : { index: size.index }),
+        ...(size.vectorTexts === undefined ? {} : { vector_texts: basename(size.vectorTexts) }),
         ...(size.areVectorsDrawn === true ? { drawn_vectors: "yes" } : {}),
         ...{ seed, seconds, modes: modes.join(","), ...prepared.options },
       },
@@ -402,9 +413,15 @@ function sizeOf(
   flags: ReadonlyMap<string, string>,
   seed: number,
   asked: AnswerFlags,
+  folder: string,
 ): WorkloadSize {
-  for (const flag of ["--vectors", "--drawn-vectors"]) {
+  for (const flag of ["--vectors", "--drawn-vectors", ...VECTOR_FLAGS]) {
     if (flags.has(flag) && name !== "scale") throw new UsageError(`bench ${name} has no ${flag}; scale has.`);
+  }
+  for (const flag of VECTOR_FLAGS) {
+    if (flags.has(flag) && !flags.has("--vectors")) {
+      throw new UsageError(`${flag} is for the vectors of --vectors, which is missing.`);
+    }
   }
   // calls to a language model cost money, so nobody makes thousands of them by default
   const questionsDefault = data === "input" && asked.kind !== "models" ? QUESTIONS_MAX : QUESTIONS_DEFAULT;
@@ -413,7 +430,35 @@ function sizeOf(
     questionsMax: wholeNumber(flags, "--questions", 1, QUESTIONS_MAX) ?? questionsDefault,
     seed,
     vectors: wholeNumber(flags, "--vectors", 1, VECTORS_MAX),
+    ...indexOf(flags),
+    ...pathsOf(flags, folder),
     areVectorsDrawn: flags.has("--drawn-vectors"),
+  };
+}
+
+function indexOf(flags: ReadonlyMap<string, string>): Pick<WorkloadSize, "index"> {
+  const named = flags.get("--index");
+  if (named === undefined) return {};
+  const index = BENCH_INDEXES.find((each) => each === named);
+  if (index === undefined) {
+    throw new UsageError(`--index must be ${BENCH_INDEXES.join(" or ")}, not ${JSON.stringify(named)}.`);
+  }
+  return { index };
+}
+
+function pathsOf(
+  flags: ReadonlyMap<string, string>,
+  folder: string,
+): Pick<WorkloadSize, "vectorTexts" | "vectorFolder"> {
+  const path = (flag: string) => {
+    const named = flags.get(flag);
+    return named === undefined ? undefined : resolve(folder, named);
+  };
+  const [vectorTexts, vectorFolder] = [path("--vector-texts"), path("--vector-folder")];
+  if (vectorTexts !== undefined && !existsSync(vectorTexts)) throw new UsageError(`${vectorTexts} does not exist.`);
+  return {
+    ...(vectorTexts === undefined ? {} : { vectorTexts }),
+    ...(vectorFolder === undefined ? {} : { vectorFolder }),
   };
 }
 

@@ -1,7 +1,7 @@
 // Compares a run with an earlier one: ratios of the figures in rows with the same keys.
 
 import { machineDifferences } from "../lib/machine.ts";
-import { type Cell, type Column, type Result, ratio, type Table } from "./result.ts";
+import { type Cell, type Column, numeric, type Result, ratio, type Table } from "./result.ts";
 
 /** The comparison of two runs. */
 export interface Comparison {
@@ -52,8 +52,4 @@ function comparedTable(before: Table, now: Table): Table {
     return [Object.fromEntries<Cell>([...names, ...ratios])];
   });
   return { ...now, title: `${now.title}, now / then`, columns, rows };
-}
-
-function numeric(cell: Cell | undefined): number | null {
-  return typeof cell === "number" ? cell : null;
 }

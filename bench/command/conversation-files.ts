@@ -136,7 +136,7 @@ function goldOf(answer: unknown): readonly { readonly kind: "gold"; readonly tex
   return text === "" ? [] : [{ kind: "gold", text }];
 }
 
-// `2023/05/30 (Tue) 23:40`
+// Reads LongMemEval's form `2023/05/30 (Tue) 23:40`; null for other texts.
 function isoDate(text: string): string | null {
   const [, year, month, day, time = "00:00"] = /^(\d{4})\/(\d{2})\/(\d{2})(?:\D+(\d{2}:\d{2}))?/.exec(text) ?? [];
   return year === undefined ? null : `${year}-${month}-${day}T${time}:00Z`;

@@ -2,8 +2,8 @@
 // exact nearest memories inside the filter a search finds.
 
 import type { ModeName } from "../../src/domain/ranking.ts";
+import { dot } from "../../src/kit/dot.ts";
 import { rangeChart } from "../lib/chart.ts";
-import { dot } from "../lib/dot.ts";
 import { GENERATED_PARTS } from "../lib/generated-corpus.ts";
 import { mean } from "../lib/metrics.ts";
 import type { Passage, Question } from "../lib/passages.ts";

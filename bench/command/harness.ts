@@ -30,7 +30,6 @@ export interface HarnessStart {
   readonly place: StartPlace;
   /** Settings of models and lanes. */
   readonly configFor: (dataDir: string, place: StartPlace) => Config;
-  readonly unpack: ((config: Config) => Promise<void>) | undefined;
   /** Program and arguments that start a server. */
   readonly command: readonly string[];
   /** Settings of the server as environment variables. */
@@ -70,7 +69,6 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
   const { progress, workload } = start;
   progress("starting", 0, "server and models");
   const config = start.configFor(dataDir, { ...start.place, workingDirectory: folder });
-  await start.unpack?.(config);
   const bare = await bareModels(config);
   closing.defer(() => bare.close());
   const { command, environment, modes, seed, seconds } = start;
@@ -108,7 +106,7 @@ export async function runBenchmark({ name, fills, measure }: Benchmark, start: H
   };
 }
 
-// Loaded late, because the single binary first unpacks the libraries that the models need.
+// Loaded late, because it loads the libraries of the models.
 async function bareModels(config: Config): Promise<BareModels> {
   const { startBareModels } = await import("../lib/bare-models.ts");
   return startBareModels({ config, log: createLog("warn") });

@@ -30,7 +30,7 @@ export interface GivenAnswer {
   readonly question: ConversationQuestion;
   /** null if there was none. */
   readonly text: string | null;
-  /** Whether the answer says that nothing is known: it cites no source. */
+  /** Whether the answer says that nothing is known: it cites no source, or without memories it is `UNKNOWN`. */
   readonly isRefusal: boolean;
   /** Tokens that the model read and wrote. */
   readonly tokens: number;
@@ -44,7 +44,7 @@ export interface GivenAnswer {
 type Unjudged = Omit<GivenAnswer, "verdicts">;
 type Row = Readonly<Record<string, Cell>>;
 
-/** Number of sources of an answer: the same as the number of passages of a context in the evidence figures. */
+/** Number of sources of an answer, and of the passages whose tokens the table `evidence` counts as a context. */
 export const SOURCES = 10;
 /** Name of the row for the model without memories. */
 const NO_MEMORY = "no memory";
@@ -142,13 +142,16 @@ export function answerFigures(answers: readonly GivenAnswer[]): Row {
   };
 }
 
-/** The verdicts about an extractive answer: a gold must be in its text, and a refusal must cite nothing. */
+/** Whether an extractive answer meets a condition: a gold must be in its text, and a refusal must cite nothing. */
 export function extractiveVerdict({ text, isRefusal }: Unjudged, condition: Condition): Verdict {
   if (condition.kind === "refusal") return isRefusal ? "yes" : "no";
   return !isRefusal && contains(withoutCitations(text ?? ""), condition.text) ? "yes" : "no";
 }
 
-/** The questions whose answers can be judged: without a judge, those with golds other than yes and no. */
+/**
+ * The questions whose answers can be judged: those with conditions. Without a judge, each condition must be a refusal,
+ * or a gold other than yes and no.
+ */
 export function judgeable(
   questions: readonly ConversationQuestion[],
   hasJudge: boolean,

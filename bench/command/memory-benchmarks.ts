@@ -14,7 +14,7 @@ import {
   type Session,
 } from "./conversations.ts";
 import { type AnswerModels, benchAnswers, SOURCES } from "./memory-answers.ts";
-import { type Cell, type Findings, figure, figureColumn, keyColumn } from "./result.ts";
+import { type Cell, type Findings, figure, figureColumn, keyColumn, numeric } from "./result.ts";
 import { percentiles, type Run } from "./run.ts";
 
 /** Results per search: enough that ten different turns, and usually ten different sessions, are among them. */
@@ -333,8 +333,4 @@ function judgementsOf(ids: ReadonlySet<string>): ReadonlyMap<string, number> {
 
 function averaged(values: readonly number[]): number | null {
   return values.length === 0 ? null : figure(mean(values));
-}
-
-function numeric(cell: Cell | undefined): number | null {
-  return typeof cell === "number" ? cell : null;
 }

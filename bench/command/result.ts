@@ -109,3 +109,8 @@ export function figure(value: number): number | null {
 export function ratio(value: number | null, limit: number | null): number | null {
   return value === null || limit === null || limit === 0 ? null : significant(value / limit);
 }
+
+/** The number in a cell; null if it has none. */
+export function numeric(cell: Cell | undefined): number | null {
+  return typeof cell === "number" ? cell : null;
+}

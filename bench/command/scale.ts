@@ -1,6 +1,7 @@
 // `mneme bench scale`: what grows with the number of memories: latency, memory, disk, and the time of a start.
 
-import { dirname } from "node:path";
+import { mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { systemClock } from "../../src/kit/clock.ts";
 import { rangeChart } from "../lib/chart.ts";
 import { diskBytes } from "../lib/disk.ts";
@@ -10,9 +11,10 @@ import { generatedPassage } from "../lib/generated-corpus.ts";
 import { percentile } from "../lib/metrics.ts";
 import type { Passage } from "../lib/passages.ts";
 import { processTree } from "../lib/processes.ts";
-import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from "./result.ts";
+import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio, type Table } from "./result.ts";
 import { askBare, bareQuestions, LIMIT_COLUMNS, PERCENTILE_COLUMNS, percentiles, type Run } from "./run.ts";
-import { benchVectors } from "./vector-scale.ts";
+import { copiedCorpus, drawnCorpus } from "./vector-corpus.ts";
+import { type BenchIndex, benchVectors } from "./vector-scale.ts";
 
 /** The figures are taken at these shares of the corpus. */
 const SHARES = [0.1, 1];
@@ -21,7 +23,11 @@ const MIB = 2 ** 20;
 const DRAWN_NOTE =
   "The vectors of the memories are drawn in 2,000 clusters, and imported with their texts. No model computed them, so the ranking means nothing. `stored` is the rate from the end of the import until all memories are searchable.";
 const VECTORS_NOTE =
-  "The vector index with pseudo-random vectors has no texts, and no model computed its vectors: they are drawn in 2,000 clusters, and so are the queries. It runs in the process of the benchmark; its memory is what opening it and showing its memories adds.";
+  "The vector index alone has no texts. It runs in the process of the benchmark; its memory is what opening it and showing its memories adds. Recall is the share of the true nearest by the vectors before they are rounded.";
+const DRAWN_VECTORS_NOTE =
+  "No model computed its vectors: they are drawn in 2,000 clusters, and so are the queries: those of the same field in the same clusters, those of the other field in others, in another subspace.";
+const COPIES_NOTE =
+  "Its vectors are those of the passages, and copies in random directions with cosines of .80 ± .05 to their originals. Questions of the same field are the openings of passages that are not stored; those of the other field are about the generated corpus.";
 
 type Row = Readonly<Record<string, Cell>>;
 
@@ -31,12 +37,19 @@ export interface ScaleSize {
   readonly count: number;
   /** Number of pseudo-random vectors of the vector index alone; null: it is not measured. */
   readonly vectors: number | null;
+  /** What the vector index alone is searched with. */
+  readonly index: BenchIndex;
   /** Whether the memories are imported with pseudo-random vectors. Then there is only one step. */
   readonly areVectorsDrawn: boolean;
+  /** File of passages whose vectors, with copies, the vector index alone gets; absent: pseudo-random ones. */
+  readonly vectorTexts?: string;
+  /** Folder in which the vector index alone is kept; absent: it is removed. */
+  readonly vectorFolder?: string;
 }
 
 /** Stores generated passages in steps, and measures after each. Then measures the vector index alone. */
-export async function benchScale(run: Run, { count, vectors, areVectorsDrawn }: ScaleSize): Promise<Findings> {
+export async function benchScale(run: Run, size: ScaleSize): Promise<Findings> {
+  const { count, vectors, index, areVectorsDrawn, vectorTexts, vectorFolder } = size;
   const [sizes, latency]: [Row[], Row[]] = [[], []];
   let stored = 0;
   let textBytes = 0;
@@ -73,13 +86,18 @@ export async function benchScale(run: Run, { count, vectors, areVectorsDrawn }: 
     run.progress(`${memories} memories`, 1, `p50 ${rows[0]?.p50} ms in ${rows[0]?.mode}`);
   }
   const { dimensions } = run.bare.embedder;
-  const vectorRun = {
-    folder: dirname(run.dataDir),
-    dimensions,
-    seed: run.seed,
-    progress: run.progress,
-  };
-  const vectorTables = vectors === null ? [] : await benchVectors(vectorRun, vectors);
+  const vectorTables: Table[] = [];
+  if (vectors !== null) {
+    const folder = resolve(vectorFolder ?? join(dirname(run.dataDir), "vectors"));
+    mkdirSync(folder, { recursive: true });
+    const corpus =
+      vectorTexts === undefined
+        ? drawnCorpus(run.seed, dimensions)
+        : await copiedCorpus({ ...run, file: vectorTexts, folder, otherQuestions: questionsOf(run) });
+    const isKept = vectorFolder !== undefined;
+    const vectorRun = { folder, isKept, dimensions, corpus, progress: run.progress, index };
+    vectorTables.push(...(await benchVectors(vectorRun, vectors)));
+  }
   return {
     tables: [
       {
@@ -116,10 +134,10 @@ export async function benchScale(run: Run, { count, vectors, areVectorsDrawn }: 
       limitName: "models alone, p50",
     }),
     notes: [
-      "Memory is that of the server and its child processes after a start and the searches, models included (Linux only). Disk is the data directory without unpacked libraries and reserved space. Start is the time from the start of the process until `/ready`.",
+      "Memory is that of the server and its child processes after a start and the searches, models included (Linux only). Disk is the data directory without reserved space. Start is the time from the start of the process until `/ready`.",
       "The limit of a size is the UTF-8 texts and one byte per component of each vector. The limit of a latency is that of the models alone for the same questions and passages.",
       ...(areVectorsDrawn ? [DRAWN_NOTE] : []),
-      ...(vectors === null ? [] : [VECTORS_NOTE]),
+      ...(vectors === null ? [] : [VECTORS_NOTE, vectorTexts === undefined ? DRAWN_VECTORS_NOTE : COPIES_NOTE]),
     ],
   };
 }
@@ -152,6 +170,10 @@ async function fillDrawn(
   await target.useProject(projectId);
   await target.untilSettled((left) => onProgress(1 - (0.5 * left) / count, `${count - left} of ${count} searchable`));
   return performance.now() - startedAt;
+}
+
+function questionsOf({ workload }: Run): readonly string[] {
+  return workload.questions.map(({ text }) => text);
 }
 
 async function latencies(run: Run, memories: number): Promise<readonly Row[]> {

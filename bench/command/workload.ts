@@ -5,8 +5,9 @@ import { basename } from "node:path";
 import { UsageError } from "../../src/kit/flags.ts";
 import { corpusFile, firstPassages, judgementsFile, queriesFile, readJudgedQueries, readQueries } from "../lib/beir.ts";
 import { generatedPassage, generatedQuestion } from "../lib/generated-corpus.ts";
-import type { Passage, Question, Workload } from "../lib/passages.ts";
+import { openingOf, type Passage, type Question, type Workload } from "../lib/passages.ts";
 import { seeded } from "../lib/seeded.ts";
+import type { BenchIndex } from "./vector-scale.ts";
 
 /** How large a workload is to be. */
 export interface WorkloadSize {
@@ -16,14 +17,18 @@ export interface WorkloadSize {
   readonly seed: number;
   /** Number of pseudo-random vectors of `scale`; null: none. */
   readonly vectors: number | null;
+  /** What these vectors are searched with; absent: the scan alone. */
+  readonly index?: BenchIndex;
   /** Whether the vectors of the memories of `scale` are drawn instead of computed. */
   readonly areVectorsDrawn?: boolean;
+  /** File of passages whose vectors, with copies, replace the pseudo-random ones of `vectors`. */
+  readonly vectorTexts?: string;
+  /** Folder in which the index of `vectors` is kept. */
+  readonly vectorFolder?: string;
 }
 
 /** Number of passages of a generated corpus if none is given. */
 export const PASSAGES_DEFAULT = 2_000;
-/** Number of words at the beginning of a passage that serve as a question if a file has no questions. */
-const OPENING_WORDS = 12;
 
 /** Generates passages, and questions about them. */
 export function generatedWorkload(size: WorkloadSize): Workload {
@@ -80,7 +85,12 @@ function openings(passages: readonly Passage[], { questionsMax, seed }: Workload
   const chance = seeded(seed);
   return Array.from({ length: questionsMax }, (_, at) => {
     const passage = passages[Math.floor(chance() * passages.length)] as Passage;
-    const text = passage.content.split(/\s+/).slice(0, OPENING_WORDS).join(" ");
-    return { id: `opening-${at}`, text, userId: passage.userId, asOf: null, judgements: new Map([[passage.id, 1]]) };
+    return {
+      id: `opening-${at}`,
+      text: openingOf(passage),
+      userId: passage.userId,
+      asOf: null,
+      judgements: new Map([[passage.id, 1]]),
+    };
   });
 }

@@ -68,7 +68,7 @@ export function missingByText({
   further,
 }: Pick<Answers, "precise" | "poolSize" | "further">): number {
   const unmatchedRanks = precise.flatMap(({ text }) => (text !== null && text.score <= 0 ? [text.rank] : []));
-  // All passages behind the first one without a matching term have no matching term either.
+  // All passages after the first one without a matching term have no matching term either.
   const depth = Math.max(0, Math.min(TOP, poolSize, ...unmatchedRanks.map((rank) => rank - 1)));
   const seen = precise.filter(({ text }) => text !== null && text.rank <= depth).length;
   const next = Math.max(0, ...precise.flatMap(({ text }) => (text !== null && text.rank > depth ? [text.score] : [])));

@@ -1,10 +1,10 @@
 // Fits calibration curves to samples (score-samples.ts), and evaluates them: calibration error, separation of
 // answerable from other questions, and thresholds for evidence. Pure.
 
+import { fitCurve as fitCurveOfKinds } from "../../src/calibration/fit-curve.ts";
 import type { Curve } from "../../src/domain/retrieval-tuning.ts";
 import type { Candidate } from "../../src/retrieval/candidate.ts";
 import { calibrate } from "../../src/retrieval/results.ts";
-import { fitRegression, type Observation } from "./logistic.ts";
 import { mean, percentile } from "./metrics.ts";
 import { areaUnderRoc, calibrationError, type Prediction } from "./score-metrics.ts";
 import type { ScoreSample } from "./score-samples.ts";
@@ -31,27 +31,9 @@ export interface CalibrationFigures {
 const ANSWERED_SHARE = 0.93;
 const CALIBRATION_BINS = 15;
 
-/** Weight of the best result of a question: that of the nine others together, since thresholds are compared with it. */
-const BEST_WEIGHT = 9;
-
-/**
- * Fits a curve. Every kind of store, and every collection, counts the same, however many questions it has.
- * @param samples of one combination of signals
- */
+/** Fits a curve to samples of one combination of signals. Each kind of store, and each collection, counts the same. */
 export function fitCurve(samples: readonly ScoreSample[]): Curve {
-  const kinds = Map.groupBy(samples, kindOf);
-  const observations = samples.flatMap(({ results, admissible, ...sample }): Observation[] => {
-    const best = results[0]?.final ?? 0;
-    const weight = 1 / (kinds.get(kindOf(sample))?.length ?? 1);
-    return results.map(({ final, isRelevant }, at) => ({
-      features: [final, Math.min(0, final - best), -Math.log(admissible)],
-      isRelevant,
-      weight: at === 0 ? BEST_WEIGHT * weight : weight,
-    }));
-  });
-  const { coefficients, offset } = fitRegression(observations);
-  const [slope = 0, gapSlope = 0, sizeSlope = 0] = coefficients;
-  return { slope, gapSlope, sizeSlope, offset };
+  return fitCurveOfKinds(samples.map((sample) => ({ ...sample, kind: kindOf(sample) })));
 }
 
 /** Figures of a curve, computed for each group of samples with a curve that was fitted to the other groups. */

@@ -1,5 +1,4 @@
-// Where the judged collections of the benches are, and which of their questions are asked. beir.ts reads
-// them.
+// Where the judged collections of the benches are, and which of their questions are asked. beir.ts reads them.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -16,6 +16,7 @@ import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { IndexOf, ProjectIndex } from "../../src/ports/chunk-index.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
+import type { Embedders } from "../../src/ports/models.ts";
 import type { RetrievalDependencies } from "../../src/retrieval/request.ts";
 import { openStores } from "../../src/stores/sqlite/stores.ts";
 import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
@@ -25,6 +26,7 @@ import { benchConfig } from "./models.ts";
 /** An open data directory. */
 export interface OpenRetrieval {
   readonly parts: Omit<RetrievalDependencies, "index"> & {
+    readonly embedders: Embedders;
     readonly memories: Pick<MemoryStore, "userKey">;
     readonly index: IndexOf<ProjectIndex>;
   };
@@ -68,7 +70,7 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
     archive,
     quarantine: new Quarantine(join(dataDir, "quarantine"), systemClock),
     log,
-    models: [embedders.default],
+    models: () => [embedders.default],
     reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
   });
   opening.defer(() => index.close());

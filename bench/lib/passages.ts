@@ -33,3 +33,11 @@ export interface Workload {
   readonly passages: readonly Passage[];
   readonly questions: readonly Question[];
 }
+
+/** Number of words of an opening. */
+const OPENING_WORDS = 12;
+
+/** The first words of a passage, which serve as a question if there are no others. */
+export function openingOf({ content }: Passage): string {
+  return content.split(/\s+/).slice(0, OPENING_WORDS).join(" ");
+}

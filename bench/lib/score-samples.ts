@@ -4,6 +4,8 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { finalScores } from "../../src/calibration/regression.ts";
+import { RememberingReranker } from "../../src/calibration/remembering-reranker.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -19,9 +21,7 @@ import type { Mode } from "../../src/retrieval/modes.ts";
 import { search } from "../../src/retrieval/search.ts";
 import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { readJudgedQueries } from "./beir.ts";
-import { CachingReranker } from "./caching-reranker.ts";
 import { spread } from "./collection.ts";
-import { finalScores } from "./logistic.ts";
 import { benchEmbedder, EMBEDDER_ID, wrappedRerankers } from "./models.ts";
 import { type OpenRetrieval, openRetrieval } from "./open-retrieval.ts";
 import { memoryOfNote, type Note, type Person, type PersonalQuestion, questionsIn } from "./personal.ts";
@@ -229,7 +229,7 @@ async function fillStores(
   mkdirSync(folder, { recursive: true });
   await using server = await startServer({
     dataDir: folder,
-    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID },
+    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID, MNEME_QUERY_CACHE: "off" },
   });
   const owned = persons.flatMap((person) => person.notes.map((note) => memoryOf(person, note)));
   const others = filler.map((memory) => ({
@@ -263,7 +263,7 @@ async function askAll(
   opened: OpenRetrieval,
   askings: readonly Asking[],
 ): Promise<readonly ScoreSample[]> {
-  const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new CachingReranker(reranker));
+  const rerankers = wrappedRerankers(opened.parts.rerankers, (reranker) => new RememberingReranker(reranker));
   const parts = { ...opened.parts, rerankers };
   const samples: ScoreSample[] = [];
   for (const combination of COMBINATIONS) {

@@ -56,3 +56,9 @@ export function signed(value: number, digits = 3): string {
   const text = shortFigure(value, digits);
   return text.startsWith("-") ? text : `+${text}`;
 }
+
+/** The share of true values, with the numbers that it is made of: `0.950 (19 of 20)`. */
+export function countedShare(values: readonly boolean[]): string {
+  const count = values.filter((value) => value).length;
+  return `${(count / Math.max(1, values.length)).toFixed(3)} (${count} of ${values.length})`;
+}

@@ -48,7 +48,7 @@ export async function serve(
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
   const server = await startServer({
     ...(dataDir === undefined ? {} : { dataDir }),
-    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID, ...environment },
+    environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID, MNEME_QUERY_CACHE: "off", ...environment },
   });
   try {
     if (!isKept) {

@@ -1,13 +1,12 @@
 // The server as a benchmark sees it: single requests with their times, storing passages, searches with their stages.
 
+import { LIMITS } from "../../src/domain/limits.ts";
 import type { ModeName } from "../../src/domain/ranking.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { isRecord, type JsonRecord, recordsIn } from "../../src/kit/record.ts";
 import { replyOf, type SearchReply } from "./ask.ts";
 import type { Passage, Question } from "./passages.ts";
 
-/** Maximum number of memories of one request, a limit of the API. */
-const BATCH = 100;
 /** Number of times that storing a corpus shows its progress. */
 const PROGRESS_STEPS = 200;
 /** Interval between two looks whether stored passages are searchable. */
@@ -137,7 +136,9 @@ export class Target {
     const ids: string[] = [];
     while (sent < count) {
       const first = sent;
-      const batch = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => passageAt(first + at));
+      const batch = Array.from({ length: Math.min(LIMITS.memoriesPerBatch, count - first) }, (_, at) =>
+        passageAt(first + at),
+      );
       ids.push(...(await this.store(batch)));
       sent += batch.length;
       onProgress((0.1 * sent) / count, `${sent} of ${count} sent`);

@@ -5,6 +5,7 @@ import type { JudgedQuery } from "../lib/beir.ts";
 import { type Chart, chartSvg, type Panel } from "../lib/chart.ts";
 import type { Machine, Versions } from "../lib/machine.ts";
 import { mean, ndcgAt, percentile, recallAt } from "../lib/metrics.ts";
+import { rounded } from "../lib/scores.ts";
 import type { EngineName } from "./engines.ts";
 
 /** Result of a build step, as step.py writes it. */
@@ -276,10 +277,6 @@ function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = [Math.floor((sorted.length - 1) / 2), Math.ceil((sorted.length - 1) / 2)];
   return mean(middle.map((at) => sorted[at] ?? Number.NaN));
-}
-
-function rounded(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
 }
 
 function share(value: number | null): string {

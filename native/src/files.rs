@@ -1,4 +1,4 @@
-//! Moves damaged files out of the way, and makes renames durable.
+//! Moves damaged files out of the way, deletes files, and makes renames durable.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,6 +17,15 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
         .and_then(|()| sync_directory(path))
         .map_err(|cause| Error::from_io(&format!("setting {} aside", path.display()), &cause))?;
     Ok(aside)
+}
+
+/// Deletes a file. Does nothing if there is none.
+pub fn delete_if_present(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::from_io(&format!("deleting {}", path.display()), &cause)),
+    }
 }
 
 /// Syncs the folder that contains `path`. This makes a rename or creation in the folder durable.

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::entities::admissible_graph::AdmissibleGraph;
 use crate::entities::explore::{Curation, EntityNode, EntityPath, EntityQuery, Explorer, Surroundings};
-use crate::entities::graph::EntityGraph;
+use crate::entities::loading::LoadedGraph;
 use crate::entities::mentions::{EntitySources, MentionExtractor, PhraseSet};
 use crate::entities::neighbours::{self, Neighbourhood};
 use crate::entities::walk::{self, GraphHits, WalkOptions};
@@ -24,6 +24,8 @@ use crate::project_files::{self, ProjectFiles, TEXT_FOLDER};
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
 use crate::threads::map_shared;
+use crate::vectors::graph::builder::GraphStatus;
+use crate::vectors::graph::limits::VectorIndexKind;
 use crate::vectors::index::VectorStats;
 use crate::vectors::set_file::VectorModel;
 use crate::vectors::sets::{CheckedVectors, MissingVectors, ModelVectors, SetModels, SetOptions, VectorSets};
@@ -117,7 +119,7 @@ pub struct ProjectStats {
     pub vectors: VectorStats,
     /// Number of chunks in the text index.
     pub text_chunks: usize,
-    /// Number of chunks in the entity graph.
+    /// Number of chunks in the entity graph; 0 until it is loaded.
     pub entity_records: usize,
 }
 
@@ -128,10 +130,11 @@ pub struct Project {
     directory: PathBuf,
     memory_table: Arc<MemoryTable>,
     vectors: VectorSets,
-    text: TextIndex,
+    /// The entity graph of the chunks in `text`. A publication or removal changes both. It comes before `text`, so that
+    /// its loading ends before the files of `text` are closed.
+    graph: LoadedGraph,
+    text: Arc<TextIndex>,
     extractor: MentionExtractor,
-    /// The entity graph of the chunks in `text`. A publication or removal changes both.
-    graph: RwLock<EntityGraph>,
 }
 
 impl Project {
@@ -143,13 +146,15 @@ impl Project {
         let ProjectOptions { directory, new_model } = options;
         let text_directory = directory.join(TEXT_FOLDER);
         let set_options = SetOptions { directory: directory.clone(), new_model };
-        let open_text = || -> Result<(TextIndex, EntityGraph, Vec<String>)> {
+        let open_text = || -> Result<(Arc<TextIndex>, LoadedGraph, Vec<String>)> {
             let (text, repairs) = TextIndex::open(&text_directory, Arc::clone(&memory_table))?;
-            let mut graph = EntityGraph::default();
-            text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
+            let text = Arc::new(text);
+            let loaded = Arc::clone(&text);
+            let graph = LoadedGraph::load(move |add| loaded.for_each_entity_record(add))?;
             Ok((text, graph, repairs))
         };
-        // The files of both parts are read completely, so that damage is noticed before the first search.
+        // The files of both parts are read completely, so that damage is noticed before the first search: that waits
+        // for `reconcile`, which waits for the graph.
         let (vectors, text) = std::thread::scope(|scope| {
             let text = scope.spawn(|| panics::catch(open_text));
             let vectors = VectorSets::open(set_options, Arc::clone(&memory_table));
@@ -159,7 +164,7 @@ impl Project {
             text.unwrap_or_else(|panic| Err(Error::Bug(format!("panic while the text index was opened: {panic}"))))?;
         let (vectors, mut repairs) = vectors?;
         repairs.extend(text_repairs);
-        let (extractor, graph) = (MentionExtractor::default(), RwLock::new(graph));
+        let extractor = MentionExtractor::default();
         Ok((Project { directory, memory_table, vectors, text, extractor, graph }, repairs))
     }
 
@@ -264,7 +269,9 @@ impl Project {
         }
         self.vectors.remove(memory_keys)?;
         self.text.remove(memory_keys)?;
-        self.replace_entities(memory_keys, &[])
+        self.replace_entities(memory_keys, &[])?;
+        self.memory_table.forget(memory_keys);
+        Ok(())
     }
 
     /// Vector search: returns the `limit` admissible chunks with the highest cosine similarity to a unit vector
@@ -283,6 +290,16 @@ impl Project {
     /// Whether a vector search takes less than a millisecond and reads no file.
     pub fn is_vector_search_short(&self) -> bool {
         self.vectors.live().is_search_short()
+    }
+
+    /// See `VectorSets::choose`.
+    pub fn choose_vector_index(&self, kind: VectorIndexKind) {
+        self.vectors.choose(kind);
+    }
+
+    /// The state of the graph that vector searches can use.
+    pub fn graph_status(&self) -> GraphStatus {
+        self.vectors.graph_status()
     }
 
     /// Full-text search: returns the `limit` admissible chunks with the highest BM25 score, 0..1.
@@ -393,7 +410,7 @@ impl Project {
         check_limit(options.limit)?;
         let set = self.memory_table.still_visible(within)?;
         let ngrams = self.extractor.query_ngrams(query);
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
         let mut found = walk::search(&mut AdmissibleGraph::new(&graph, &set), &ngrams, options, occurrences)?;
         drop(graph);
@@ -411,9 +428,9 @@ impl Project {
 
     /// Returns the names of entities by the ids of `search_graph` and `neighbourhood`, in their first surface form;
     /// `None` for other ids.
-    pub fn entity_names(&self, ids: &[u32]) -> Vec<Option<String>> {
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
-        ids.iter().map(|id| graph.surface(*id).map(str::to_owned)).collect()
+    pub fn entity_names(&self, ids: &[u32]) -> Result<Vec<Option<String>>> {
+        let graph = self.graph.read()?;
+        Ok(ids.iter().map(|id| graph.surface(*id).map(str::to_owned)).collect())
     }
 
     /// Returns the entities of an admissible memory and the admissible memories that share some of them, at most
@@ -424,7 +441,7 @@ impl Project {
         let Some(ordinal) = self.memory_table.known_ordinals(&[memory_key])[0] else {
             return Ok(Neighbourhood::default());
         };
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         let mut found = neighbours::neighbourhood(&mut AdmissibleGraph::new(&graph, &set), ordinal, limit);
         drop(graph);
         self.memory_table.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
@@ -465,7 +482,7 @@ impl Project {
     pub fn entities(&self, within: &Admissible, curation: &Curation, query: &EntityQuery) -> Result<Vec<EntityNode>> {
         check_limit(query.limit)?;
         let set = self.memory_table.still_visible(within)?;
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).list(set.iter(), query))
     }
 
@@ -479,14 +496,14 @@ impl Project {
     ) -> Result<Option<Surroundings>> {
         check_limit(limit)?;
         let set = self.memory_table.still_visible(within)?;
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).surroundings(hash, limit))
     }
 
     /// Returns a shortest path between two entities in an admissible set.
     pub fn entity_path(&self, from: u64, to: u64, within: &Admissible, curation: &Curation) -> Result<EntityPath> {
         let set = self.memory_table.still_visible(within)?;
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).path(from, to))
     }
 
@@ -501,7 +518,7 @@ impl Project {
     }
 
     /// Compares the chunks that should be indexed with those that are.
-    pub fn reconcile(&self, expected: &[u64]) -> Differences {
+    pub fn reconcile(&self, expected: &[u64]) -> Result<Differences> {
         let expected: FxHashSet<u64> = expected.iter().copied().collect();
         let (vectors, postings) = (self.vectors.live().chunks(), self.text.chunks());
         let surplus = vectors.iter().chain(&postings).filter(|(key, _)| !expected.contains(key));
@@ -509,17 +526,17 @@ impl Project {
             self.memory_table.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
         let vectors: FxHashSet<u64> = vectors.into_iter().map(|(key, _)| key).collect();
         let postings: FxHashSet<u64> = postings.into_iter().map(|(key, _)| key).collect();
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
+        let graph = self.graph.read()?;
         let in_graph: FxHashSet<u64> = postings.iter().copied().filter(|key| graph.slot_of(*key).is_some()).collect();
         drop(graph);
-        Differences {
+        Ok(Differences {
             missing_entities: without(&(&expected & &postings), &in_graph),
             missing_vectors: without(&expected, &vectors),
             missing_postings: without(&expected, &postings),
             extra_vectors: without(&vectors, &expected),
             extra_postings: without(&postings, &expected),
             surplus_memories: surplus.into_iter().collect(),
-        }
+        })
     }
 
     /// See `project_files::list`.
@@ -534,12 +551,11 @@ impl Project {
 
     /// Returns the current statistics.
     pub fn stats(&self) -> ProjectStats {
-        let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         ProjectStats {
             memories: self.memory_table.len(),
             vectors: self.vectors.live().stats(),
             text_chunks: self.text.chunk_count(),
-            entity_records: graph.live_chunks(),
+            entity_records: self.graph.live_chunks(),
         }
     }
 
@@ -675,16 +691,16 @@ impl Project {
 
     /// Removes the entities of `memory_keys`, and adds those of `chunks`, which may belong to other memories.
     fn replace_entities(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let ordinals = self.memory_table.ordinals(memory_keys.iter().copied());
+        let ordinals: Vec<u32> = self.memory_table.known_ordinals(memory_keys).into_iter().flatten().collect();
         let chunk_ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
         // The graph changes in slices, so that a search waits for one slice at most. Searches do not see a half-changed
         // memory, because these memories are not shown during a publication.
         for slice in ordinals.chunks(ENTITIES_SLICE) {
-            let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+            let mut graph = self.graph.write()?;
             slice.iter().for_each(|ordinal| graph.remove_memory(*ordinal));
         }
         for (slice, ordinals) in chunks.chunks(ENTITIES_SLICE).zip(chunk_ordinals.chunks(ENTITIES_SLICE)) {
-            let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+            let mut graph = self.graph.write()?;
             slice
                 .iter()
                 .zip(ordinals)
@@ -700,7 +716,7 @@ impl Project {
         let mut by_memory: FxHashMap<u32, Vec<&TextChunk<'_>>> = FxHashMap::default();
         ordinals.iter().zip(chunks).for_each(|(ordinal, chunk)| by_memory.entry(*ordinal).or_default().push(chunk));
         for (ordinal, chunks) in by_memory {
-            let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+            let mut graph = self.graph.write()?;
             graph.remove_memory(ordinal);
             chunks.iter().try_for_each(|chunk| graph.add(chunk.chunk_key, ordinal, chunk.entity_record))?;
         }

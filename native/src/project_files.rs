@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::text::directory::META;
 use crate::text::index::TextIndex;
+use crate::vectors::graph::file::GRAPH_FILE;
 use crate::vectors::log::LOG_FILE;
 use crate::vectors::set_file::SET_FILE;
 use crate::vectors::sets::VectorSets;
@@ -63,6 +64,7 @@ fn list_vectors(directory: &Path, sets: &[String]) -> Result<ProjectFiles> {
             let path = format!("{set}/{name}");
             match name.as_str() {
                 LOG_FILE | SET_FILE => {}
+                GRAPH_FILE => files.add(directory, path),
                 name if is_temporary(name) => {}
                 _ => files.orphaned.push(path),
             }

@@ -7,6 +7,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { ID_PREFIXES, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Eventually } from "../kit/eventually.ts";
+import { splitsPair } from "../kit/surrogates.ts";
 import type { Flight, Flights } from "../ports/coordination.ts";
 import { type IdempotencySlot, type IdempotencyStore, userSubject } from "../ports/idempotency-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -270,8 +271,7 @@ class CanonicalHash {
 // Where the next piece ends. A surrogate pair is never split, because all lone surrogates have the same hash.
 function pieceEnd(text: string, start: number): number {
   const end = start + PIECE_UNITS;
-  const splitsPair = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
-  return splitsPair ? end + 1 : end;
+  return splitsPair(text, end) ? end + 1 : end;
 }
 
 // Most objects of a long body have their keys in order already, and checking that is faster than sorting.

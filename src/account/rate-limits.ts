@@ -2,6 +2,7 @@
 // sliding-window.ts counts the requests.
 
 import { invariant } from "../domain/fault.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { UNLIMITED } from "../ports/coordination.ts";
@@ -142,7 +143,7 @@ function readEntries(path: string, readFile: (path: string) => string): [string,
   try {
     parsed = JSON.parse(readFile(path));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new UsageError(`${path} (off, or a file of rate limits) cannot be read: ${why}`, { cause });
   }
   if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return Object.entries(parsed);

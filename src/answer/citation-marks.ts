@@ -28,7 +28,7 @@ export const LIST_CHARACTERS = "[ \\t\\u00a0\\u202f\\u3000\\p{L}\\p{Nd},;，；�
 const TAIL = "(?:†[^[\\]［】【\\n]{0,64})?";
 /** Maximum length of a mark, in UTF-16 code units; enough for fifty numbers. */
 export const MARK_UNITS_MAX = 256;
-/** Maximum number of digits of a source number. */
+/** Half of the maximum length of a number, in UTF-16 code units: digits of some scripts take two. */
 const DIGITS_MAX = 9;
 
 /** Words that models put before a number. */

@@ -57,8 +57,8 @@ interface Step {
 
 /**
  * Turns a model's output into an answer's text, fragment by fragment. The result does not depend on how the output is
- * split into fragments. Text is passed on at once, except for a possible beginning of a mark (at most 256 characters)
- * and the blanks before it. Linear in the text.
+ * split into fragments. Text is passed on at once, except for backticks at its end, a possible beginning of a mark (at
+ * most 256 characters) and the blanks before it. Linear in the text.
  *
  * - Marks become `[n]` with one number each, renumbered by first appearance: `[7, 2]` becomes `[1][2]`.
  * - A number without a source is removed with the blanks before it; within brackets, `…` replaces it. A number that

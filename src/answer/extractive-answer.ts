@@ -112,8 +112,8 @@ async function candidatesOf(
 
 function sentenceToScore(candidate: Candidate): SentenceToScore {
   const { passage, sentence, text } = candidate;
-  // the vector of a turn has a part of its neighbours' vectors
-  const isWhole = passage.text.trim() === sentence && text === sentence && passage.place.turn === undefined;
+  // A turn may only be understood with its neighbours, of whose vectors its own has a part.
+  const isWhole = passage.text.trim() === sentence && text === sentence;
   return { text: textToScore(candidate), cosine: isWhole ? (passage.signals.vector?.score ?? null) : null };
 }
 

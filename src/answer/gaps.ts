@@ -162,7 +162,7 @@ function seriesText(passage: RankedPassage): SeriesText {
 }
 
 function readPassage({ text, memory, place }: RankedPassage): SeriesText {
-  const said = place.turn?.date == null ? [] : [Date.parse(place.turn.date)];
+  const said = place.turn?.date == null ? [] : [Date.parse(`${place.turn.date} UTC`)];
   const happened = memory.occurredAt === null ? [] : [memory.occurredAt];
   return {
     text: indexedText(memory.title, place.headings, text),

@@ -28,12 +28,19 @@ const SENTENCES: Readonly<Record<string, string>> = {
   zh: "这里存储的内容都没有回答这个问题。",
 };
 
+const SENTENCE_END = /[.。।]$/u;
+
 /** The sentence in English, also for questions in other or unknown languages. */
 export const NO_EVIDENCE_ANSWER = "Nothing that is stored here answers this question.";
 
 /** The answer if there is no evidence. @param language of the question, BCP 47 */
 export function noEvidenceAnswer(language: string): string {
   return SENTENCES[language.split("-")[0] ?? ""] ?? NO_EVIDENCE_ANSWER;
+}
+
+/** The same for a part of a question, which is named: "Nothing that is stored here answers this question: “…”". */
+export function noEvidenceFor(part: string, language: string): string {
+  return `${noEvidenceAnswer(language).replace(SENTENCE_END, "")}: “${withoutCitations(part)}”`;
 }
 
 /** What is missing, and what is stored instead. `{}` stands for names in the words of the question or of passages. */
@@ -69,7 +76,7 @@ const ENGLISH = "en";
  * The sentences that name a gap: what is missing, and unless a part of the question is answered, what is stored
  * instead, with the numbers of its sources.
  * @param language of the question, BCP 47
- * @param sources the sources of the answer, in the order of their numbers; neighbours of others are not named
+ * @param sources the sources of the answer, in the order of their numbers; neighbours from other passages are not named
  */
 export function gapAnswer(
   language: string,

@@ -1,6 +1,7 @@
 // Finds the numbers of a text, as digits or words, with their neighbours. The neighbours show what a number means: an
 // age, an amount of money, or something else.
 
+import { NUMBER_WORD_LISTS } from "../retrieval/number-words.ts";
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { foldLetters, spacedWords } from "../words/word-patterns.ts";
 
@@ -33,15 +34,24 @@ const TOKEN = /\p{Sc}|\p{Nd}+(?:[.,’' ]\p{Nd}{3}(?!\p{Nd}))*(?:[.,]\p{Nd}+)?|[
 const NUMBER_WORD = wordOfKind("number");
 const ONE_WORD = wordOfKind("number", "small number");
 const CURRENCY = wordOfKind("currency");
+/** Words for the numbers 2 to 12. Some mean something else: they are numbers before a unit, as in "sei anni". */
+const COUNTING_WORDS: ReadonlySet<string> = new Set(
+  [...NUMBER_WORD_LISTS].flatMap(([value, words]) => (value === "1" ? [] : words)),
+);
+const COUNTED_WORD = wordOfKind("unit", "aged");
 const isWord = (pattern: RegExp, word: string | undefined) => word !== undefined && pattern.test(` ${word} `);
 
-/** The numbers of a text that are not in the question. Full dates and times of day are left out. */
+/**
+ * The numbers of a text that are not in the question. Full dates, times of day, and Chinese, Japanese and Korean
+ * numbers with a counter (`COUNTED`) are left out.
+ */
 export function numbersIn(text: string, question: string): readonly NumberInText[] {
   const folded = withoutDates(foldLetters(text)).replace(COUNTED, " ");
   const own = new Set(spacedWords(question).trim().split(" "));
   const tokens = folded.match(TOKEN) ?? [];
   return tokens.flatMap((token, at) => {
-    const isNumber = /^\p{Nd}/u.test(token) || isWord(NUMBER_WORD, token);
+    const isCounting = COUNTING_WORDS.has(token) && isWord(COUNTED_WORD, tokens[at + 1]);
+    const isNumber = /^\p{Nd}/u.test(token) || isWord(NUMBER_WORD, token) || isCounting;
     if (!isNumber || own.has(token)) return [];
     const before = tokens[at - 1];
     const next = tokens[at + 1];

@@ -26,7 +26,7 @@ export interface ProfileSentence {
   readonly at: number;
   /** Whether it was said in a conversation. Then it must speak of the user, or of a person. */
   readonly isSpoken: boolean;
-  /** Folded names of the user, who is no other person. */
+  /** Folded names of the user. They never count as the name of another person. */
   readonly userNames: ReadonlySet<string>;
 }
 

@@ -2,12 +2,17 @@
 // name). The kind is recognised in widely used languages; questions in other languages just get no bonus for it.
 
 import { fold } from "../kit/fold.ts";
+import { type PlacedWord, placedWords } from "../retrieval/substitutes.ts";
 import { stopWordsOf } from "../words/stop-words.ts";
 
 /** A question, prepared for comparison with sentences. */
 export interface QuestionFeatures {
   /** The whole question, folded (see `fold`). */
   readonly folded: string;
+  /** BCP 47; `und` if unsure. */
+  readonly language: string;
+  /** Its words in their order. */
+  readonly placed: readonly PlacedWord[];
   readonly terms: ReadonlySet<string>;
   /** The terms by their first `STEM_UNITS_MIN` UTF-16 code units. */
   readonly termsByStem: ReadonlyMap<string, readonly string[]>;
@@ -31,7 +36,7 @@ const STEM_MATCH = 0.7;
 
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** First letters of month names, in the languages of `WHEN_ASKED`. */
+/** First letters of month names in English, German, French, Spanish, Italian, Portuguese, Dutch and Russian. */
 const MONTHS = `jan gen ene янв feb fév фев mar mär мар apr abr avr апр ma[gijy] ма[йя] jun juin giu июн jul juil lug июл
   aug ago août авг sep set сен o[ck]t out ott окт nov ноя de[cz] déc dic дек`;
 
@@ -73,8 +78,11 @@ function askedPattern(spaced: string, unspaced: string): RegExp {
   );
 }
 
-/** Words between two things that are asked for, by language. In some languages they mean something else in others. */
-const CONJUNCTIONS: Readonly<Record<string, string>> = {
+/**
+ * Words between two things that are asked for, by language. Some mean something else in another language: without a
+ * further sign, only those of the question's language count.
+ */
+export const CONJUNCTIONS: Readonly<Record<string, string>> = {
   ...{ ar: "و", cs: "a", da: "og", de: "und", en: "and", es: "y e", fr: "et", hi: "और", id: "dan", it: "e ed" },
   ...{
     ja: "と や",
@@ -88,7 +96,7 @@ const CONJUNCTIONS: Readonly<Record<string, string>> = {
     tr: "ve",
     uk: "і та й",
   },
-  ...{ vi: "và", zh: "和 与 跟 與", und: "and und et и と 和" },
+  ...{ vi: "và", zh: "和 与 跟 與", no: "og", fi: "ja", hu: "és", ro: "și si", und: "and und et и と 和" },
 };
 /** Number of content words before a conjunction, and behind it, that name what is asked for: "of cabin 9". */
 const LISTED_WORDS = 2;
@@ -115,7 +123,16 @@ export function questionFeatures(question: string, language = "und"): QuestionFe
   const content = new Set(words.filter((word) => !stopWords.has(word)));
   const contentTerms = content.size === 0 ? terms : content;
   const listedTerms = listedIn(words, language);
-  return { folded, terms, termsByStem, contentTerms, listedTerms, asksWhen, answerPatterns };
+  return {
+    ...{ language, placed: placedWords({ text: question, language }) },
+    folded,
+    terms,
+    termsByStem,
+    contentTerms,
+    listedTerms,
+    asksWhen,
+    answerPatterns,
+  };
 }
 
 function listedIn(words: readonly string[], language: string): ReadonlySet<string> {

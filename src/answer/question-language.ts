@@ -1,9 +1,11 @@
 // Language of a question for the sentence that refuses it. Language detection needs about twelve letters; a shorter
 // question is told by its script or its function words, because a wrong guess costs no more than English does.
 
+import type { RankedPassage } from "../domain/ranking.ts";
 import { STOP_WORD_LANGUAGES, stopWordsOf } from "../words/stop-words.ts";
+import { foldLetters } from "../words/word-patterns.ts";
 
-/** The most common language of each script that several languages of the sentences use. */
+/** For each script other than Latin, the language of the refusal sentences that uses it most. */
 const LANGUAGE_OF_SCRIPT: readonly (readonly [script: RegExp, language: string])[] = [
   [/\p{Script=Devanagari}/u, "hi"],
   [/\p{Script=Arabic}/u, "ar"],
@@ -21,12 +23,22 @@ const LANGUAGE_OF_WORD: readonly (readonly [sign: RegExp, language: string])[] =
   [/(?<!\p{L})(?:kaç|nedir|nerede)(?!\p{L})/iu, "tr"],
 ];
 
+/** Number of best passages whose language the question may share. */
+const PASSAGES_MAX = 3;
+/** Minimum length of a word that tells the language by a passage that has it, in UTF-16 code units. */
+const SHARED_UNITS_MIN = 4;
+
 /**
  * The detected language, or a guess if it is `und`: by script, or the language with the most function words in the
- * question. `und` if nothing tells the language.
+ * question, or else that of one of the best passages that has a longer word of it: "WLAN-Passwort Hütte 7?". `und` if
+ * nothing tells the language.
  */
-export function questionLanguage(question: string, detected: string): string {
-  if (detected !== "und") return detected;
+export function questionLanguage(question: string, detected: string, passages: readonly RankedPassage[] = []): string {
+  const guess = detected === "und" ? languageByWords(question) : detected;
+  return guess === "und" ? languageByPassages(question, passages) : guess;
+}
+
+function languageByWords(question: string): string {
   const sure = [...LANGUAGE_OF_SCRIPT, ...LANGUAGE_OF_WORD].find(([sign]) => sign.test(question));
   if (sure !== undefined) return sure[1];
   const words = question.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
@@ -38,4 +50,17 @@ export function questionLanguage(question: string, detected: string): string {
     if (count > best.count) best = { language, count };
   }
   return best.language;
+}
+
+function languageByPassages(question: string, passages: readonly RankedPassage[]): string {
+  const words = longWordsOf(question);
+  const shared = passages
+    .slice(0, PASSAGES_MAX)
+    .find(({ memory, text }) => (memory.language ?? "und") !== "und" && !words.isDisjointFrom(longWordsOf(text)));
+  return shared?.memory.language ?? "und";
+}
+
+function longWordsOf(text: string): ReadonlySet<string> {
+  const words = foldLetters(text).match(/[\p{L}\p{M}]+/gu) ?? [];
+  return new Set(words.filter((word) => word.length >= SHARED_UNITS_MIN));
 }

@@ -24,7 +24,7 @@ const RULES = [
 ].join(" ");
 
 /**
- * The messages that ask for a self-contained question; about 2,500 tokens at most.
+ * The messages that ask for a self-contained question; about 3,000 tokens at most.
  * @param history oldest first, without the question
  */
 export function standaloneQuestionMessages(history: readonly Turn[], question: string): readonly LlmMessage[] {

@@ -4,6 +4,7 @@
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { fold } from "../kit/fold.ts";
+import { type PlacedWord, placedWords, substitutesIn } from "../retrieval/substitutes.ts";
 import { foldedWords, hasExpectedAnswer, type QuestionFeatures, termMatches } from "./question-features.ts";
 
 /** A text that can be quoted: a sentence, or a part of a long one. */
@@ -42,8 +43,7 @@ export type TermWeights = ReadonlyMap<string, number>;
 // with all-minilm-l6-v2, with which the constants were chosen, 66 and 58. Halving or doubling one constant loses four
 // answers at most. docs/measurements.md lists what each part contributes. FIRST_PASSAGE_SHARE and FURTHER_SCORE_SHARE
 // were chosen on the personal notes p01 to p06 (23 Nov 2026), MODEL_WEIGHT and RELEVANCE_MIN on those of
-// bench/fixtures/personal-dev, four in a memory (29 Nov 2026). No test question and no data of
-// LoCoMo was used.
+// data/judged/personal, four in a memory (29 Nov 2026). No test question and no data of LoCoMo was used.
 
 /** Maximum number of sentences of an answer. */
 const SENTENCES_MAX = 4;
@@ -60,8 +60,8 @@ const RELEVANCE_BEST = 1;
 const EXPECTED_ANSWER_BONUS = 0.4;
 /**
  * Bonus for a sentence about the other one of two things that the question lists, and for one under a title that is not
- * quoted yet, in two cases. Second step: a selected sentence contains
- * the title and the question does not. Comparison: the question contains this title and another one.
+ * quoted yet, in two cases. Second step: a selected sentence contains the title and the question does not. Comparison:
+ * the question contains this title and another one.
  */
 const WANTED_BONUS = 0.6;
 /** Factor for the weight of a term that a selected sentence already has. */
@@ -82,8 +82,8 @@ const FURTHER_SCORE_SHARE = 0.35;
 const FIRST_PASSAGE_SHARE = 0.5;
 /**
  * A further sentence comes from a passage with at least this share of the best passage's score, unless it gets
- * `WANTED_BONUS` for its title. One that gets it for a listed term needs less, or this share of the question's content
- * terms. Chosen on bench/fixtures/answers/dev.tsv.
+ * `WANTED_BONUS` for its title. One that gets the bonus for a listed term needs `LISTED_PASSAGE_SHARE`, or
+ * `LISTED_TERMS_SHARE` of the question's content terms. Chosen on bench/fixtures/answers/dev.tsv.
  */
 const FURTHER_PASSAGE_SHARE = 0.1;
 const LISTED_TERMS_SHARE = 0.5;
@@ -213,7 +213,23 @@ class Selection {
   /** Whether the answer says it already. What is said of two listed things may differ in a single word. */
   #isRepeated(candidate: Candidate, isListed: boolean): boolean {
     if (isListed) return this.sentences.some(({ text }) => text === candidate.text);
-    return this.sentences.some((earlier) => areDuplicates(earlier, candidate));
+    return this.sentences.some(
+      (earlier) => areDuplicates(earlier, candidate) && !this.#namesAnother(earlier, candidate),
+    );
+  }
+
+  /**
+   * Whether two sentences name different things in the same words: "allergic to hazelnuts", "allergic to cats". Other
+   * numbers, and a word in the place of a word of the question, are no further thing that is asked for.
+   */
+  #namesAnother(earlier: Candidate, candidate: Candidate): boolean {
+    if (earlier.passage === candidate.passage) return false;
+    const [own, other] = [candidate, earlier].map(({ text }) =>
+      placedWords({ text, language: this.question.language }),
+    );
+    if (own === undefined || other === undefined) return false;
+    const isOwn = hasOtherWords(own, other) && hasOtherWords(other, own);
+    return isOwn && substitutesIn(this.question.placed, other, own).length === 0;
   }
 
   /** Minimum share of the best passage's score that the passage of the next sentence needs. */
@@ -244,14 +260,18 @@ class Selection {
   #score(candidate: Candidate, relevance: number | null, isWanted: boolean): number {
     return (
       scoreByWords(candidate, this.weights, this.#coveredTerms) +
-      (relevance === null ? 0 : MODEL_WEIGHT * (relevance - this.#bestRelevance(candidate.passage, isWanted))) +
+      (relevance === null ? 0 : MODEL_WEIGHT * (relevance - this.#bestRelevance(candidate.passage))) +
       (isWanted ? WANTED_BONUS : 0)
     );
   }
 
-  /** Relevance with which a sentence loses nothing. One of two things is less relevant for a question about both. */
-  #bestRelevance(passage: RankedPassage, isWanted: boolean): number {
-    return isWanted ? (this.#bestRelevances.get(passage) ?? RELEVANCE_BEST) : RELEVANCE_BEST;
+  /**
+   * Relevance with which a sentence loses nothing. For a further sentence it is that of the best one of its passage,
+   * because one of two things, or the second step of a question, is less relevant for the whole question.
+   */
+  #bestRelevance(passage: RankedPassage): number {
+    if (this.sentences.length === 0) return RELEVANCE_BEST;
+    return this.#bestRelevances.get(passage) ?? RELEVANCE_BEST;
   }
 
   #add(candidate: Candidate): void {
@@ -344,6 +364,13 @@ function containsTitle(text: string, title: string): boolean {
   if (at < 0) return false;
   const around = `${text.charAt(at - 1)} ${text.charAt(at + title.length)}`;
   return !SPACED_LETTER.test(around) || !SPACED_LETTER.test(title);
+}
+
+/** Whether a text has words with a meaning that the other one lacks, and no other numbers. */
+function hasOtherWords(words: readonly PlacedWord[], others: readonly PlacedWord[]): boolean {
+  const known = new Set(others.map(({ stem }) => stem));
+  const own = words.filter(({ stem, hasMeaning }) => hasMeaning && !known.has(stem));
+  return own.length > 0 && !own.some(({ word }) => /\p{N}/u.test(word));
 }
 
 function areDuplicates(left: Candidate, right: Candidate): boolean {

@@ -1,6 +1,7 @@
 // Splits passages into sentences, rows and items of lists, with their places. sentence-selection.ts and excerpt.ts
 // choose among them; lines.ts tells which lines belong together.
 
+import { endsInAbbreviation } from "../words/abbreviations.ts";
 import { withoutCitations } from "./citation-marks.ts";
 import { blocksOf } from "./lines.ts";
 
@@ -15,16 +16,6 @@ const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
-/** Abbreviations, single letters and forms like `p.m.`, whose full stop does not end a sentence. */
-const ABBREVIATION_END = new RegExp(
-  `(?<![\\p{L}\\p{M}])(?:(?:\\p{L}\\.)*\\p{L}|${[
-    "dr|drs|dra|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|dept|ave|tel|max|min",
-    "str|bzw|vgl|usw|z\\.b|std|abs|geb|evtl|ggf|inkl|zzgl|mind|telefonnr|hausnr|whg",
-    "sra?|mme|mlle|av|boul|pág|núm|ud|uds|sig|sig\\.ra|dott|ing|avv|geom|dhr|mevr|bijv|kl|ul|np|godz|tzv|např",
-    "рис|стр|им|ул|тел|кв|руб|коп|см|др",
-  ].join("|")})\\.\\s*$`,
-  "iu",
-);
 /** Months of languages that write a dot behind ordinal numbers. */
 const MONTH_START =
   /^\p{P}*(?:jan|jän|feb|mär|mar|maa|apr|mai|maj|juni?|juli?|aug|sep|okt|oct|nov|dez|dec|des|kv[eě]|ledn|únor|břez|dubn|červ|srp|září|říj|list|pros|ocak|şubat|mart|nisan|mayıs|haz|tem|ağu|eyl|ekim|kasım|aralık)/iu;
@@ -83,8 +74,9 @@ function* spansIn(passage: string, { start, end }: Span): Generator<Span, void, 
 
 /** Whether a sentence goes on behind a full stop. @param end the last characters of what ends there */
 function continuesAfter(end: string, block: string, at: number): boolean {
-  if (ABBREVIATION_END.test(end) || ORDINAL_END.test(end)) return true;
-  return NUMBER_END.test(end) && MONTH_START.test(block.slice(at, at + WORD_UNITS_MAX));
+  const after = block.slice(at, at + WORD_UNITS_MAX);
+  if (endsInAbbreviation(end, after) || ORDINAL_END.test(end)) return true;
+  return NUMBER_END.test(end) && MONTH_START.test(after);
 }
 
 function trimmed(passage: string, { start, end }: Span): Span {
@@ -93,8 +85,8 @@ function trimmed(passage: string, { start, end }: Span): Span {
 }
 
 /**
- * Start of the word that contains the position `at`. In a very long word, it is the start of the grapheme. The result
- * is never inside a surrogate pair.
+ * Start of the word that contains the position `at`. In a very long word, and in the first word of the text, it is the
+ * start of the grapheme. The result is never inside a surrogate pair.
  */
 export function wordStartBefore(text: string, at: number): number {
   const from = Math.max(0, at - WORD_UNITS_MAX);

@@ -33,7 +33,7 @@ export function activityOperation(activity: ActivityService): Operation {
   });
 }
 
-/** An ActivityPoint. */
+/** Converts what happened in one step to the schema `ActivityPoint`. */
 function pointView({ at, counts }: ActivityCounts): View<typeof schema.ActivityPoint> {
   const of = (name: string) => counts.get(name) ?? 0;
   const searches = MODE_NAMES.flatMap((mode) => {

@@ -31,7 +31,7 @@ export interface AppDependencies extends GateDependencies, ResponseDependencies 
   readonly operations: readonly Operation[];
   /** Functions that answer GET on the paths outside of /v1, by path or template. These pages need no key. */
   readonly pages: Readonly<Record<string, PageFunction>>;
-  /** Answers every request that is not for a page; absent if requests are answered. */
+  /** The error with which every request except those for pages is refused; absent if requests are answered. */
   readonly refusal?: Fault;
   /** Endpoints outside of /v1 that speak a protocol of their own and need a key. */
   readonly endpoints: readonly ProtocolEndpoint[];
@@ -55,7 +55,7 @@ export type App = (request: Request, socketAddress?: SocketAddress) => Eventuall
  * requests per second.
  */
 const ADMISSION = Symbol("admission");
-type AdmittedRequest = Request & { [ADMISSION]?: Admission };
+type RequestWithAdmission = Request & { [ADMISSION]?: Admission };
 
 /**
  * Name in the metrics for requests that reached no operation: those without a valid key, those to unknown routes, and
@@ -76,7 +76,7 @@ export function createApp(uses: AppDependencies): App {
   function answer(request: Request, socketAddress: SocketAddress = () => ""): Eventually<Response> {
     const startedAt = performance.now();
     const admission = gate.receive(request, socketAddress);
-    (request as AdmittedRequest)[ADMISSION] = admission;
+    (request as RequestWithAdmission)[ADMISSION] = admission;
     const response = orElse<Response>(
       () => {
         if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed or given twice.");
@@ -211,7 +211,7 @@ function createRouter(uses: AppDependencies, gate: Gate, responses: Responses) {
 }
 
 function admissionOf(request: Request): Admission {
-  const admission = (request as AdmittedRequest)[ADMISSION];
+  const admission = (request as RequestWithAdmission)[ADMISSION];
   invariant(admission, "a request was received before it was routed");
   return admission;
 }

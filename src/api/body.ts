@@ -4,6 +4,7 @@
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { parseJson } from "../kit/exact-json.ts";
+import { mediaTypeIn } from "../kit/media-type.ts";
 import {
   type ArrivingJson,
   type JsonBodies,
@@ -53,7 +54,7 @@ const LARGE_BODY_BYTES = 1024 * 1024;
 /** Bodies up to this size are parsed without counting first: they are too small to exceed a limit but that of depth. */
 const UNCOUNTED_BYTES = 8 * 1024;
 
-/** A body without long texts, which is not large. */
+/** A parsed body from which no long texts were set apart. There is nothing to release. */
 export function withoutLongTexts(value: unknown): ParsedJson {
   return { value, longTexts: [], release: () => undefined };
 }
@@ -70,7 +71,7 @@ export class BodyReader {
    *   stored
    */
   async read(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<ParsedJson> {
-    const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+    const mediaType = mediaTypeIn(request.headers.get("content-type") ?? "");
     if (mediaType !== "application/json") {
       throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
     }
@@ -79,7 +80,7 @@ export class BodyReader {
     return withoutLongTexts(this.#parse(received, bounds));
   }
 
-  /** The bytes of the body; or the body itself if it is large. */
+  /** The bytes of a body; of a large one, the parser that they were given to. */
   async #receive(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<Uint8Array | ArrivingJson> {
     const { bytesMax } = bounds;
     const tooLarge = () =>

@@ -60,6 +60,8 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   chat_not_found: { status: 404, summary: "There is no such chat for this key." },
   user_not_found: { status: 404, summary: "There is no such user for this key." },
   job_not_found: { status: 404, summary: "There is no such job for this key, or it ended more than 7 days ago." },
+  case_not_found: { status: 404, summary: "There is no such case in this project." },
+  run_not_found: { status: 404, summary: "There is no such run in this project, or it ended more than 30 days ago." },
   webhook_not_found: { status: 404, summary: "There is no such webhook in this project." },
   delivery_not_found: { status: 404, summary: "This webhook has no such delivery." },
   key_not_found: { status: 404, summary: "There is no such API key in this project." },

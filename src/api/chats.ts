@@ -255,13 +255,13 @@ function chatId(text: string | undefined): ChatId {
   return pathId("chat", text, "chat_not_found");
 }
 
-/** A Chat. */
+/** Converts a chat to the schema `Chat`. */
 function chatView(chat: Chat): View<typeof schema.Chat> {
   const { createdAt, ...shown } = chat;
   return { ...shown, created_at: isoTime(createdAt) };
 }
 
-/** A Message. */
+/** Converts a message of a chat to the schema `Message`. */
 function messageView(message: Message): View<typeof schema.Message> {
   return {
     id: message.id,

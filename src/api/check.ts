@@ -177,7 +177,7 @@ function hintFor(path: string, value: unknown): string {
 // The error inside a nullable value, such as that of a wrong tag instead of that of the whole list of tags.
 function innermost(error: ValueError): ValueError {
   for (const variant of error.errors) {
-    for (const inner of variant) if (inner.path.length > error.path.length) return inner;
+    for (const inner of variant) if (inner.path.length > error.path.length) return innermost(inner);
   }
   return error;
 }
@@ -193,8 +193,13 @@ function fieldPath(pointer: string): string {
 
 function knownFields(schema: TSchema, pointer: string): Record<string, TSchema> {
   let at: TSchema | undefined = schema;
-  for (const part of pointer.split("/").slice(1, -1)) at = at?.properties?.[part] ?? at?.items;
+  for (const part of pointer.split("/").slice(1, -1)) at = withinNullable(at?.properties?.[part] ?? at?.items);
   return at?.properties ?? {};
+}
+
+function withinNullable(schema: TSchema | undefined): TSchema | undefined {
+  const variants: readonly TSchema[] = schema?.anyOf ?? [];
+  return variants.find(({ properties, items }) => properties !== undefined || items !== undefined) ?? schema;
 }
 
 function expectation(schema: TSchema): string {

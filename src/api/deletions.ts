@@ -85,7 +85,7 @@ function hasCondition(filter: Filter): boolean {
   }
 }
 
-/** A Job. */
+/** Converts a deletion to the schema `Job`. */
 function deletionView(deletion: Deletion): View<typeof schema.Job> {
   const { id, status, matched, deleted, error, createdAt, updatedAt } = deletion;
   return {

@@ -42,7 +42,7 @@ export function docsPage(document: OpenApiDocument): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><p class="home"><a href="./">Open the console</a></p><nav aria-label="Contents">${contents}</nav></aside>
+<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><p class="home"><a href="./">Open the console</a> · <a href="docs/guide/">Read the guide</a></p><nav aria-label="Contents">${contents}</nav></aside>
 <details class="menu"><summary><span class="brand">${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${contents}</nav></details>
 <main id="content">
 <h1>API reference</h1>

@@ -89,7 +89,7 @@ export function checkMetadata(metadata: JsonObject, param: string): JsonObject {
   );
 }
 
-/** @throws Fault `metadata_too_large` when the compact JSON of `value` has more than `bytesMax` bytes. */
+/** Returns `value`. @throws Fault `metadata_too_large` if its compact JSON has more than `bytesMax` bytes */
 export function checkJsonSize(value: JsonObject, bytesMax: number, param: string): JsonObject {
   const bytes = Buffer.byteLength(JSON.stringify(value), "utf8");
   if (bytes <= bytesMax) return value;
@@ -162,7 +162,7 @@ export function checkTime(text: string, param: string): number {
   );
 }
 
-/** @throws Fault `invalid_request` if a text is not the IANA name of a time zone */
+/** Returns `name`. @throws Fault `invalid_request` if it is not the IANA name of a time zone */
 export function checkTimeZone(name: string, param: string): string {
   if (isTimeZone(name)) return name;
   throw new Fault(
@@ -189,7 +189,7 @@ export function askedAt(
   };
 }
 
-/** @throws Fault `invalid_request` if `knownAt` is no time */
+/** The optional `knownAt` of a request, parsed. @throws Fault `invalid_request` if it is no time */
 export function knownAtOf({ knownAt }: { readonly knownAt?: string | null | undefined }): {
   readonly knownAt?: number;
 } {

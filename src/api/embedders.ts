@@ -2,7 +2,7 @@
 
 import { isoTime } from "../kit/clock.ts";
 import type { ModelChange, ProjectModel } from "../ports/project-model-store.ts";
-import type { InstalledModel, ProjectModelService } from "../services/project-models.ts";
+import type { InstalledEmbedder, ProjectModelService } from "../services/project-models.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -101,13 +101,13 @@ export function embedderOperations(models: ProjectModelService): readonly Operat
   ];
 }
 
-/** An Embedder: an installed embedding model. */
-export function embedderView(model: Omit<InstalledModel, "tokensMax">): View<typeof schema.Embedder> {
+/** Converts an installed embedding model to the schema `Embedder`. */
+export function embedderView(model: Omit<InstalledEmbedder, "tokensMax">): View<typeof schema.Embedder> {
   const { id, dimensions, languages, isDefault } = model;
   return { id, dimensions, languages, is_default: isDefault };
 }
 
-/** A ProjectEmbedder: which model a project uses, and the last change. */
+/** Converts the embedding model of a project, and its last change, to the schema `ProjectEmbedder`. */
 export function projectEmbedderView(model: ProjectModel): View<typeof schema.ProjectEmbedder> {
   const { projectId, live, previous, change } = model;
   return { projectId, model: live, previous, change: change === null ? null : changeView(change) };

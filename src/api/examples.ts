@@ -5,7 +5,7 @@ import { ID_PREFIXES } from "../domain/ids.ts";
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
 
-/** The part after the prefix of every id in the examples. */
+/** What follows the prefix in every id of the examples. */
 const OPAQUE = "01jd3vqm5yf8rbk0t6zn2hx9ea";
 const PASSAGE = "Ada keeps the spare key under the blue pot.";
 const NOW = "2026-11-20T09:30:00.000Z";
@@ -90,6 +90,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   redacted: "ctx_th…hing",
   retention_days: 30,
   scopes: ["memories:read", "memories:write", "query"],
+  allowed_scopes: ["memories:read", "memories:write", "query"],
   score: 0.87,
   sessionId: "2026-11-21-evening",
   secret: "whsec_dGhpcyBpcyBhbiBleGFtcGxlLCBub3QgYSBzZWNyZXQ=",
@@ -145,7 +146,7 @@ export interface ExampleContext {
   readonly known?: Readonly<Record<string, unknown>>;
 }
 
-// Position of a value inside an example.
+// Where in an example a value is.
 interface Place {
   readonly components: Components;
   /** Values that take precedence over `BY_NAME`. */

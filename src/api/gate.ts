@@ -35,7 +35,7 @@ export interface GateDependencies {
  */
 export type SocketAddress = () => string;
 
-/** Facts about a request apart from its parameters and body. */
+/** What is known of a request apart from its path parameters and body; gate and runner fill it in on the way. */
 export interface Admission {
   readonly requestId: string;
   readonly socketAddress: SocketAddress;
@@ -147,7 +147,10 @@ export class Gate {
     }
   }
 
-  /** Runs `work`. If the store of keys or windows fails, the answer says that no request is admitted at the moment. */
+  /**
+   * Runs `work`. If it fails before a window is known, because the store of keys or windows cannot be used, the
+   * rate-limit headers say that no request remains.
+   */
   #withWindow(admission: Admission, limit: number, work: () => Eventually<void>): Eventually<void> {
     return orElse(work, (error) => {
       const resetAtSeconds = Math.ceil(this.#uses.clock.now() / 1000) + UNKNOWN_WINDOW_SECONDS;

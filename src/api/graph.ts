@@ -99,7 +99,7 @@ export function entityOperations(entities: EntityService): readonly Operation[] 
   ];
 }
 
-/** An Entity. */
+/** Converts an entity to the schema `Entity`. */
 function entityView({ id, name, kind, memories }: Entity): View<typeof schema.Entity> {
   return { id, name, kind, memories };
 }

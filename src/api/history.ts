@@ -1,11 +1,10 @@
 // The operations on the history of a memory.
 
 import type { Actor, HistoryEntry } from "../domain/history.ts";
-import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { HistoryService } from "../services/history.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { absent } from "./memories.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { relationView } from "./relations.ts";
@@ -15,7 +14,6 @@ import { isoTimeOrNull, listView, type View } from "./views.ts";
 
 /** The operations on /v1/memories/{id}/history. */
 export function historyOperations(history: HistoryService): readonly Operation[] {
-  const memoryId = (text: string | undefined) => pathId<MemoryId>("mem", text, "memory_not_found");
   return [
     reading({
       name: "getMemoryHistory",
@@ -29,7 +27,7 @@ export function historyOperations(history: HistoryService): readonly Operation[]
       answers: { 200: schema.HistoryList },
       faults: ["memory_not_found", "invalid_cursor"],
       read: async ({ principal, params, query }) => {
-        const id = memoryId(params.id);
+        const id = memoryPathId(params.id);
         const page = await history.page(principal, id, { limit: LIMITS.pageItemsDefault, ...query });
         if (page === null) throw absent(id);
         return { status: 200, body: listView(page, entryView) };
@@ -47,7 +45,7 @@ export function historyOperations(history: HistoryService): readonly Operation[]
       answers: { 204: null },
       faults: ["memory_not_found"],
       change: async (tx, { principal, params }) => {
-        const id = memoryId(params.id);
+        const id = memoryPathId(params.id);
         if (!(await history.erase(tx, principal, id))) throw absent(id);
       },
       answer: () => NO_CONTENT,
@@ -55,7 +53,7 @@ export function historyOperations(history: HistoryService): readonly Operation[]
   ];
 }
 
-/** An entry of the history. */
+/** Converts an entry of the history of a memory to the schema `HistoryEntry`. */
 function entryView(entry: HistoryEntry): View<typeof schema.HistoryEntry> {
   const by = actorView(entry.by);
   if (entry.kind === "relation") {

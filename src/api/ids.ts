@@ -2,13 +2,14 @@
 // can have it.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
-import { type IdPrefix, isId, type ProjectId } from "../domain/ids.ts";
+import { type IdPrefix, isId, type MemoryId, type ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { shortened } from "../kit/shortened.ts";
 import { refuseBadText } from "./body.ts";
 
 /**
  * Checks an id that the server made.
+ * @param param name of the parameter in the request, for the error
  * @throws Fault `code` if the text is not a well-formed id
  */
 export function pathId<Id extends string>(
@@ -20,6 +21,11 @@ export function pathId<Id extends string>(
   if (text !== undefined && isId(prefix, text)) return text as Id;
   const noun = code.replace(/_not_found$/, "");
   throw new Fault(code, `There is no ${noun} '${shortened(text ?? "")}'. Ids look like ${prefix}_….`, { param });
+}
+
+/** Checks the id of a memory in a path. @throws Fault `memory_not_found` */
+export function memoryPathId(text: string | undefined, param?: string): MemoryId {
+  return pathId("mem", text, "memory_not_found", param);
 }
 
 /** Checks the id of a project in a path. @throws Fault `project_not_found` */

@@ -3,6 +3,7 @@
 import type { KeyId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey } from "../domain/key.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { allows, KEY_SCOPES, type KeyScope } from "../domain/scope.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import type { KeyService } from "../services/keys.ts";
 import { checkFuture, refuseEmptyChange } from "./drafts.ts";
@@ -53,6 +54,22 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
         const { projectId: named, ...rest } = query;
         const page = await keys.list(principal, namedProjectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
         return { status: 200, body: listView(page, keyView) };
+      },
+    }),
+
+    reading({
+      name: "getCurrentKey",
+      group: "Keys",
+      summary: "Read the key of this request: what it may do, and in which project.",
+      method: "GET",
+      path: "/v1/keys/current",
+      scope: null,
+      query: NoQuery,
+      answers: { 200: schema.CurrentKey },
+      read: async ({ principal }) => {
+        const { key, project } = await keys.current(principal);
+        const { id, name, plan } = project;
+        return { status: 200, body: { ...keyView(key), allowed_scopes: allowedBy(key), project: { id, name, plan } } };
       },
     }),
 
@@ -123,6 +140,11 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
   ];
 }
 
+/** All scopes that a key has, given or included. */
+function allowedBy(key: ApiKey): readonly KeyScope[] {
+  return KEY_SCOPES.filter((scope) => scope !== "*" && allows(key, scope));
+}
+
 function issuedAnswer(status: number, { key, secret }: IssuedKey): Answer {
   return { status, body: { ...keyView(key), key: secret }, remembered: keyView(key) };
 }
@@ -131,7 +153,7 @@ function keyId(text: string | undefined): KeyId {
   return pathId("key", text, "key_not_found");
 }
 
-/** A Key, without its secret. */
+/** Converts a key, without its secret, to the schema `Key`. */
 export function keyView(key: ApiKey): View<typeof schema.Key> {
   return {
     id: key.id,

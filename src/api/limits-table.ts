@@ -63,7 +63,7 @@ function characters(limit: number): string {
   return `${count(limit)} characters`;
 }
 
-/** A number of bytes in the largest unit of 1024 that divides it: `10 KB`. */
+/** A number of bytes in the largest unit that fits, of KB, MB and GB with 1,024 each: `10 KB`. */
 export function byteText(bytes: number): string {
   if (bytes >= GiB) return `${bytes / GiB} GB`;
   return bytes >= MiB ? `${bytes / MiB} MB` : `${bytes / KiB} KB`;

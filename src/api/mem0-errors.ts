@@ -1,5 +1,5 @@
-// Errors in the form that clients of mem0 expect: they show `detail`. Codes, status and messages are Mneme's own
-// (catalogue.ts).
+// Errors in the form that clients of mem0 expect: they show the field `detail`. Codes, status and messages are Mneme's
+// own (catalogue.ts).
 
 import type { Fault } from "../domain/fault.ts";
 

@@ -1,7 +1,6 @@
 // The operations on /v1/memories that store, read, change and delete.
 
 import { Fault, invariant } from "../domain/fault.ts";
-import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft, Progress } from "../domain/memory.ts";
 import type { Principal } from "../domain/scope.ts";
@@ -16,7 +15,7 @@ import type { RelationService } from "../services/relations.ts";
 import { check } from "./check.ts";
 import { changeOf, checkTime, draftOf, knownAtOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { MemoryJsonCache } from "./memory-json.ts";
 import { type Answer, changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -163,7 +162,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       answers: { 200: schema.Memory },
       faults: ["memory_not_found"],
       read: async ({ principal, params, query: { knownAt } }) => {
-        const id = memoryId(params.id);
+        const id = memoryPathId(params.id);
         if (knownAt !== undefined) {
           const then = await history.get(principal, id, checkTime(knownAt, "knownAt"));
           if (then === null) throw absent(id);
@@ -195,7 +194,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
         "storage_quota_exceeded",
       ],
       prepare: async ({ params, body }) => {
-        const id = memoryId(params.id);
+        const id = memoryPathId(params.id);
         return { id, ...(await intake.text<MemoryChange>(changeOf(body, clock.now()))) };
       },
       change: async (tx, { principal }, { id, kept: change }) => {
@@ -222,7 +221,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       faults: ["memory_not_found", "invalid_state"],
       isIdempotent: true,
       prepare: async ({ principal, params }) => {
-        const id = memoryId(params.id);
+        const id = memoryPathId(params.id);
         return { id, content: (await memories.get(principal, id))?.content ?? "" };
       },
       change: async (tx, { principal }, { id, content }) => {
@@ -262,7 +261,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
       query: schema.DeleteMemory,
       answers: { 204: null },
       faults: ["memory_not_found"],
-      prepare: ({ params }) => memoryId(params.id),
+      prepare: ({ params }) => memoryPathId(params.id),
       change: async (tx, { principal, query }, id) => {
         const removed = await memories.remove(tx, principal, id, { purges: query.purge ?? false });
         if (removed === null) throw absent(id);
@@ -277,7 +276,7 @@ export function memoryOperations(uses: MemoryDependencies): readonly Operation[]
   ];
 }
 
-/** The outcome of a single draft. @throws Fault with which the draft was refused */
+/** The outcome of the only draft of a request. @throws Fault with which the draft was refused */
 export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   const [outcome] = outcomes;
   invariant(outcome, "one draft has one outcome");
@@ -285,7 +284,7 @@ export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   return outcome;
 }
 
-/** HTTP status: 200 if the content stays, 202 if the memory is being processed. */
+/** HTTP status of an accepted draft: 202 if the memory is processed now, 200 if its content stays as it is. */
 export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return !isToProcess(outcome) && memory.state.status === "completed" ? 200 : 202;
 }
@@ -322,7 +321,7 @@ export async function withStoredContent(
   status: number,
   body: unknown,
 ): Promise<Answer> {
-  const found = await memories.get(principal, memoryId(id));
+  const found = await memories.get(principal, memoryPathId(id));
   return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }
 
@@ -340,10 +339,6 @@ function withContents(remembered: unknown, asked: unknown): unknown {
     ),
     ...rest,
   };
-}
-
-function memoryId(text: string | undefined): MemoryId {
-  return pathId("mem", text, "memory_not_found");
 }
 
 /** The error for a memory that does not exist or is not visible to the key. */

@@ -1,9 +1,8 @@
 // The operation that returns the original of an uploaded file.
 
 import { Fault } from "../domain/fault.ts";
-import type { MemoryId } from "../domain/ids.ts";
 import type { MemoryService } from "../services/memories.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { absent } from "./memories.ts";
 import { FileBody, type Operation, reading } from "./operation.ts";
 import { askedOf } from "./ranges.ts";
@@ -25,7 +24,7 @@ export function fileOperation({ memories }: { readonly memories: MemoryService }
     answers: { 200: schema.FileContent, 206: schema.FileContent, 304: null },
     faults: ["memory_not_found", "file_not_found", "range_not_satisfiable"],
     read: async ({ principal, params, request }) => {
-      const id = pathId<MemoryId>("mem", params.id, "memory_not_found");
+      const id = memoryPathId(params.id);
       const original = await memories.original(principal, id);
       if (original === null) throw absent(id);
       const { name, source, locate } = original;

@@ -1,9 +1,8 @@
 // The operation that shows the graph around a memory.
 
-import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { GraphService, MemoryGraph } from "../services/graph.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { absent } from "./memories.ts";
 import { type Operation, reading } from "./operation.ts";
 import * as schema from "./schema/memory-graph.ts";
@@ -22,7 +21,7 @@ export function graphOperation({ graph }: { readonly graph: GraphService }): Ope
     answers: { 200: schema.MemoryGraph },
     faults: ["memory_not_found"],
     read: async ({ principal, params, query }) => {
-      const id = pathId<MemoryId>("mem", params.id, "memory_not_found");
+      const id = memoryPathId(params.id);
       const around = await graph.around(principal, id, query.limit ?? LIMITS.neighboursDefault);
       if (around === null) throw absent(id);
       return { status: 200, body: memoryGraphView(around) };
@@ -30,7 +29,7 @@ export function graphOperation({ graph }: { readonly graph: GraphService }): Ope
   });
 }
 
-/** A MemoryGraph. */
+/** Converts the graph around a memory to the schema `MemoryGraph`. */
 function memoryGraphView({ memory, entities, facts, neighbours }: MemoryGraph): View<typeof schema.MemoryGraph> {
   return {
     memory_id: memory.id,

@@ -31,7 +31,7 @@ export function mapOperation(maps: MapService): Operation {
   });
 }
 
-/** A MapPoint. */
+/** Converts the place of a memory on the map to the schema `MapPoint`. */
 function pointView({ memory, x, y }: MapPoint): View<typeof schema.MapPoint> {
   return {
     memory_id: memory.id,

@@ -1,11 +1,10 @@
 // The operations that make a memory from a URL, and fetch it again. Nothing is fetched unless a caller asks for it.
 
 import { Fault } from "../domain/fault.ts";
-import type { MemoryId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import { userOf } from "../domain/scope.ts";
 import { attributesOf } from "./drafts.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { absent, type MemoryDependencies, statusOf } from "./memories.ts";
 import { changing, type Operation, Unchanged } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -61,7 +60,7 @@ export function urlOperations(uses: UrlDependencies): readonly Operation[] {
       answers: { 200: schema.Memory, 202: schema.Memory },
       faults: ["memory_not_found", "invalid_state", "payload_too_large", "unsupported_media_type", ...FETCH_FAULTS],
       prepare: async ({ principal, params, signal }) => {
-        const id = pathId<MemoryId>("mem", params.id, "memory_not_found");
+        const id = memoryPathId(params.id);
         const before = await memories.get(principal, id);
         if (before === null) throw absent(id);
         const url = before.memory.source?.url;
@@ -75,7 +74,7 @@ export function urlOperations(uses: UrlDependencies): readonly Operation[] {
           if (now === null) throw absent(id);
           return new Unchanged({ status: 200, body: view(now.memory, now.content) });
         }
-        return { id, ...(await intake.file(fetched.received)) };
+        return { id, ...(await intake.file({ ...fetched.received, isFetchedAgain: true })) };
       },
       change: async (tx, { principal }, { id, kept: upload }) => {
         const changed = await memories.change(tx, principal, id, { content: "", upload });

@@ -3,6 +3,7 @@
 
 import Busboy, { type BusboyInstance } from "@fastify/busboy";
 import { Fault } from "../domain/fault.ts";
+import { mediaTypeIn } from "../kit/media-type.ts";
 
 /** One part of a form. */
 export interface FormPart {
@@ -143,7 +144,7 @@ class Reading {
 }
 
 function requireForm(request: Request): void {
-  const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+  const mediaType = mediaTypeIn(request.headers.get("content-type") ?? "");
   if (mediaType === "multipart/form-data") return;
   throw new Fault(
     "unsupported_media_type",

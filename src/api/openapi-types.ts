@@ -45,7 +45,7 @@ export interface OperationObject {
   readonly parameters: readonly (ParameterObject | Reference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
-  readonly "x-scope": string;
+  readonly "x-scope": string | null;
   /** Whether a key that is confined to one user may call it. */
   readonly "x-confined-keys": boolean;
   /** Requests per minute and key; null if there is no limit. */

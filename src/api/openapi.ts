@@ -181,7 +181,7 @@ function operationObject(operation: Operation, context: Context): OperationObjec
     summary: operation.summary,
     description: descriptionOf(operation, limit),
     tags: [operation.group],
-    security: [{ apiKey: [operation.scope] }],
+    security: [{ apiKey: operation.scope === null ? [] : [operation.scope] }],
     parameters: [
       ...pathParameters(operation.path),
       ...queryParameters(operation, schemas, components),
@@ -208,7 +208,7 @@ function descriptionOf(operation: Operation, { perMinute, sharedWith }: Operatio
   const isConfinable = operation.isForConfinedKeys ?? true;
   const together = sharedWith.length === 0 ? "" : `, shared with ${sharedWith.map(code).join(", ")}`;
   return [
-    `Requires the scope ${code(operation.scope)}. ${
+    `${operation.scope === null ? "Requires a valid key, with any scope." : `Requires the scope ${code(operation.scope)}.`} ${
       isConfinable
         ? "A key that is confined to one user may call it, for that user only."
         : "A key that is confined to one user may not call it."

@@ -1,8 +1,8 @@
-// Calls of operations by protocols of their own, in this process.
+// How protocol endpoints (protocol-endpoint.ts) call operations in this process.
 
 import type { MemoryId } from "../domain/ids.ts";
 import type { JsonRecord } from "../kit/record.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 
 /** The input of an operation, as a request would have it. */
 export interface OperationInput {
@@ -13,7 +13,7 @@ export interface OperationInput {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The operations, for one caller. */
+/** Calls operations for one caller. */
 export interface Operations {
   /**
    * Runs an operation with the checks, permissions and limits of a request, and returns the body of its answer.
@@ -23,12 +23,12 @@ export interface Operations {
   call(name: string, input?: OperationInput): Promise<JsonRecord>;
 }
 
-/** Path of a memory. @throws Fault `memory_not_found` if the text is no id: it could lead to another path */
+/** Path of a memory in the API. @throws Fault `memory_not_found` if the text is no id: it could lead to another path */
 export function memoryPath(id: string): string {
   return `/v1/memories/${ofMemory(id).params.id}`;
 }
 
 /** The path parameters of operations on a memory. @throws Fault `memory_not_found` if the text is no id */
 export function ofMemory(id: string): { readonly params: { readonly id: MemoryId } } {
-  return { params: { id: pathId("mem", id, "memory_not_found", "memory_id") } };
+  return { params: { id: memoryPathId(id, "memory_id") } };
 }

@@ -337,7 +337,7 @@ function isStreamed({ streams }: Operation, { body }: Call): boolean {
   return streams === "always" || (streams === "when asked" && (body as { readonly stream?: boolean }).stream === true);
 }
 
-/** Checks a body. An operation may explain a refusal better than its schema. */
+/** Checks a body. @throws Fault of `explainRefusal` if the operation has a clearer one, otherwise that of `check` */
 function checkBody({ explainRefusal }: Operation, schema: TSchema, value: unknown): unknown {
   try {
     return check(schema, value);
@@ -347,7 +347,7 @@ function checkBody({ explainRefusal }: Operation, schema: TSchema, value: unknow
 }
 
 function authorise(operation: Operation, principal: Principal): void {
-  if (!allows(principal, operation.scope)) {
+  if (operation.scope !== null && !allows(principal, operation.scope)) {
     throw new Fault(
       "insufficient_scope",
       `This key lacks the scope '${operation.scope}' that ${operation.name} requires.`,
@@ -361,9 +361,9 @@ function authorise(operation: Operation, principal: Principal): void {
   }
 }
 
-/** Whether an operation changes nothing and counts nothing apart from the request, so that it may run in vain. */
+/** Whether an operation changes nothing and counts nothing but the request, so that its result may be dropped. */
 function onlyReads({ method, scope }: Operation): boolean {
-  return method === "GET" && scope.endsWith(":read");
+  return method === "GET" && (scope === null || scope.endsWith(":read"));
 }
 
 function isSame(one: Principal, other: Principal): boolean {
@@ -376,14 +376,14 @@ function isSame(one: Principal, other: Principal): boolean {
   );
 }
 
-/** Whether an operation adds data to the stores. Those that read with a body count queries only. */
+/** Whether an operation adds data to the stores. Searches and questions do not: they only count queries. */
 function storesData({ method, scope }: Operation): boolean {
-  return method !== "GET" && method !== "DELETE" && !scope.endsWith(":read") && scope !== "query";
+  return method !== "GET" && method !== "DELETE" && scope?.endsWith(":read") !== true && scope !== "query";
 }
 
 type Asked = Pick<Request, "method" | "headers" | "signal">;
 type Received = Omit<Call, "request" | "signal" | "confirm">;
-/** What the call of a protocol says instead of a request of its own. */
+/** Method and headers that an operation sees when a protocol calls it, because there is no HTTP request for it. */
 const CALL_OF_PROTOCOL = { method: "GET", headers: new Headers() } as const;
 
 /** The input of an operation's steps, from a request. */

@@ -32,7 +32,7 @@ export interface Answer {
 /** The answer of an operation that has nothing to say but that it succeeded. */
 export const NO_CONTENT: Answer = { status: 204, body: null };
 
-/** A body that is not JSON. */
+/** A body that is sent as it is, such as HTML. */
 export class Page {
   constructor(
     readonly contentType: string,
@@ -86,7 +86,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly confirm: () => Promise<void>;
 }
 
-/** Returned by `prepare` if there is nothing to change. */
+/** Returned by `prepare` if there is nothing to change: `answer` is sent without a transaction. */
 export class Unchanged {
   constructor(readonly answer: Answer) {}
 }
@@ -124,9 +124,11 @@ export interface WrittenAnswer {
   readonly store: (transaction: Transaction) => Promise<Answer>;
   /** The last events of a stream, after `store`. */
   readonly lastEvents: () => Iterable<SseEvent>;
-  /** Counts an answer whose caller has disconnected after the first event of a stream. Absent if nothing is counted. */
+  /**
+   * Counts the question of a caller who disconnected after the first event of a stream. Absent if nothing is counted.
+   */
   readonly interrupt?: (transaction: Transaction) => Promise<void>;
-  /** Called once at the end, when `events` has ended. */
+  /** Frees what the answer holds; called once, when it was stored, has failed or was abandoned. */
   readonly release: () => void;
 }
 
@@ -140,6 +142,10 @@ export const GROUPS = {
   Users: "The users of your application, and events that are logged for them.",
   Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
   Projects: "Projects with their plans, settings and usage.",
+  Cases: "Questions with what a search should find, and runs that measure how well it does.",
+  System: "The server itself, for its operator.",
+  Models:
+    "Models that compute vectors and read passages: those that ship with the program, and those that an operator added.",
   Webhooks: "URLs that receive an event when a memory changes.",
 } as const;
 /** A group of operations. */
@@ -154,7 +160,8 @@ interface Declared {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Route template with `:id` for a path parameter. */
   readonly path: string;
-  readonly scope: KeyScope;
+  /** The scope that a key needs; null: any valid key may call it. */
+  readonly scope: KeyScope | null;
   /** Whether a key that is confined to one user may call it. Default: true. */
   readonly isForConfinedKeys?: boolean;
   /** Success statuses with the schema of each body; null if there is no body. */

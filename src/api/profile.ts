@@ -11,6 +11,7 @@ import { checkCallerId } from "./ids.ts";
 import { type Operation, reading } from "./operation.ts";
 import * as schema from "./schema/profile.ts";
 import type { View } from "./views.ts";
+import { isoTimeOrNull } from "./views.ts";
 
 /** The operation GET /v1/users/{userId}/profile. */
 export function profileOperation(profiles: ProfileService): Operation {
@@ -32,7 +33,7 @@ export function profileOperation(profiles: ProfileService): Operation {
   });
 }
 
-/** What a request for a profile says. @throws Fault `invalid_request` if the time zone is unknown */
+/** Which profile a request asks for. @throws Fault `invalid_request` if the time zone is unknown */
 export function requestedProfile(
   query: {
     readonly [Name in keyof Static<typeof schema.ProfileQuery>]?:
@@ -49,7 +50,7 @@ export function requestedProfile(
   };
 }
 
-/** A Profile without its user. */
+/** Converts a profile to the fields of the schema `Profile` except for its user. */
 export function profileView(profile: Profile): Static<TObject<typeof schema.profileFields>> {
   const { generatedAt, lists, text, tokens, omitted } = profile;
   return {
@@ -63,5 +64,5 @@ export function profileView(profile: Profile): Static<TObject<typeof schema.prof
 }
 
 function entryView({ text, memoryId, start, end, occurredAt }: ProfileEntry): View<typeof schema.ProfileEntry> {
-  return { text, memory_id: memoryId, start, end, occurred_at: occurredAt === null ? null : isoTime(occurredAt) };
+  return { text, memory_id: memoryId, start, end, occurred_at: isoTimeOrNull(occurredAt) };
 }

@@ -1,8 +1,9 @@
 // The operations on projects and their usage.
 
 import { LIMITS } from "../domain/limits.ts";
-import { PLANS, type ProjectInForce, type Usage } from "../domain/project.ts";
+import { PLANS, type ProjectInForce, type Usage, type VectorIndexName, withoutKeys } from "../domain/project.ts";
 import { isoTime } from "../kit/clock.ts";
+import type { VectorIndexState } from "../ports/chunk-index.ts";
 import { type ProjectService, removeProject, type SettingsChange } from "../services/projects.ts";
 import { checkTimeZone } from "./drafts.ts";
 import { namedProjectId, projectPathId } from "./ids.ts";
@@ -48,6 +49,24 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       },
       change: (tx, { principal, query, body }) => projects.change(tx, principal, namedProjectId(query.projectId), body),
       answer: (project) => ({ status: 200, body: projectView(project) }),
+    }),
+
+    reading({
+      name: "getVectorIndex",
+      group: "Projects",
+      summary:
+        "Read how the vectors of a project are searched, and the progress of the graph (HNSW) that is being built. Of several nodes, each builds its own: the answer is about the one that gives it.",
+      method: "GET",
+      path: "/v1/project/vector-index",
+      scope: "project",
+      isForConfinedKeys: false,
+      query: schema.OfProject,
+      answers: { 200: schema.VectorIndex },
+      faults: ["project_not_found"],
+      read: async ({ principal, query }) => {
+        const state = await projects.vectorIndex(principal, namedProjectId(query.projectId));
+        return { status: 200, body: vectorIndexView(state) };
+      },
     }),
 
     changing({
@@ -168,13 +187,39 @@ function checkSettings({ time_zone }: SettingsChange): void {
   if (time_zone != null) checkTimeZone(time_zone, "time_zone");
 }
 
-/** A Project, without the language model's key. */
-export function projectView({ id, name, plan, settings, createdAt }: ProjectInForce): View<typeof schema.Project> {
-  const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
-  return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
+/** Converts a project, without the keys of its language models, to the schema `Project`. */
+export function projectView({
+  id,
+  name,
+  plan,
+  settings,
+  reranker,
+  createdAt,
+}: ProjectInForce): View<typeof schema.Project> {
+  return { id, name, plan, ...settings, llm: withoutKeys(settings.llm), reranker, created_at: isoTime(createdAt) };
 }
 
-/** A Usage: how much the project has used, and the quotas of its plan. */
+/** Converts how the vectors of a project are searched to the schema `VectorIndex`. */
+function vectorIndexView({
+  setting,
+  isGraphActive,
+  build,
+}: VectorIndexState & { readonly setting: VectorIndexName }): View<typeof schema.VectorIndex> {
+  return {
+    setting,
+    active: isGraphActive ? "hnsw" : "scan",
+    build:
+      build === null
+        ? null
+        : {
+            state: build.error === null ? "building" : "failed",
+            ...{ vectors_done: build.vectorsDone, vectors_total: build.vectorsTotal, error: build.error },
+            started_at: isoTime(build.startedAt),
+          },
+  };
+}
+
+/** Converts the usage of a project, and the quotas of its plan, to the schema `Usage`. */
 function usageView(usage: Usage): View<typeof schema.Usage> {
   const { queriesPerMonth, documents, storageBytes } = PLANS[usage.plan];
   return {

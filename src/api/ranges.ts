@@ -1,6 +1,8 @@
 // Conditional requests and ranges of bytes (RFC 9110, 13 and 14), for one representation with a strong entity tag.
 
-/** Bytes from `start` to before `end`. */
+import { namesTag } from "../kit/entity-tags.ts";
+
+/** The bytes of a file from `start` up to, but without, `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -19,22 +21,16 @@ export function askedOf(
   file: { readonly bytes: number; readonly etag: string },
 ): Asked {
   const noneMatch = headers.get("if-none-match");
-  if (noneMatch !== null && names(noneMatch, file.etag)) return "not modified";
+  if (noneMatch !== null && namesTag(noneMatch, file.etag)) return "not modified";
   const range = headers.get("range");
   if (range === null || method === "HEAD") return "whole";
   const ifRange = headers.get("if-range");
-  // a date never holds, because files have no date of change; a weak tag is not enough
+  // a date never matches, because files have no date of change; neither does a weak tag (RFC 9110, 13.1.5)
   if (ifRange !== null && ifRange.trim() !== file.etag) return "whole";
   return rangeIn(range, file.bytes);
 }
 
-/** Whether a list of entity tags, or `*`, names this one. Weak tags count as strong ones (RFC 9110, 8.8.3.2). */
-function names(list: string, etag: string): boolean {
-  if (list.trim() === "*") return true;
-  return (list.match(/(?:W\/)?"[^"]*"/g) ?? []).some((each) => each.replace(/^W\//, "") === etag);
-}
-
-/** Maximum length of a `Range` with one range, in UTF-16 code units; the pattern takes long for longer ones. */
+/** Maximum length of a `Range` with one range, in UTF-16 code units; for longer ones, the pattern below takes long. */
 const RANGE_UNITS_MAX = 100;
 
 function rangeIn(header: string, bytes: number): Asked {

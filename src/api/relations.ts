@@ -1,10 +1,9 @@
 // The operations on the relations of a memory.
 
-import type { MemoryId } from "../domain/ids.ts";
 import type { Relation } from "../domain/relation.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { RelationService } from "../services/relations.ts";
-import { pathId } from "./ids.ts";
+import { memoryPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/relations.ts";
@@ -13,8 +12,8 @@ import type { View } from "./views.ts";
 /** The operations on /v1/memories/{id}/relations. */
 export function relationOperations(relations: RelationService): readonly Operation[] {
   const pair = (id: string | undefined, other: string) => ({
-    id: pathId<MemoryId>("mem", id, "memory_not_found"),
-    otherId: pathId<MemoryId>("mem", other, "memory_not_found", "memory_id"),
+    id: memoryPathId(id),
+    otherId: memoryPathId(other, "memory_id"),
   });
   return [
     changing({
@@ -50,7 +49,7 @@ export function relationOperations(relations: RelationService): readonly Operati
   ];
 }
 
-/** A Relation. */
+/** Converts a relation to the schema `Relation`. */
 export function relationView(relation: Relation): View<typeof schema.Relation> {
   const { type, memoryId, state, by, confidence, evidence, createdAt } = relation;
   return { type, memory_id: memoryId, state, by, confidence, evidence, created_at: isoTime(createdAt) };

@@ -4,7 +4,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { Operation } from "./operation.ts";
 
-/** Beginning of the paths that are those of other products. All of them need a key, also those without a route. */
+/** Beginning of the paths for clients of other products. All of them need a key, also those without a route. */
 export const COMPATIBLE_PREFIX = "/compat/";
 
 /** A method and a path template. */

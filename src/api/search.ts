@@ -21,15 +21,14 @@ import { queryView, searchView, sourceView } from "./views.ts";
 /** What the search operations call. */
 export interface SearchDependencies {
   readonly search: SearchService;
-  readonly answers: AnswerService;
   readonly activity: ActivityService;
 }
 
 /** The fields of a search, by POST or by GET. */
 type SearchBody = Omit<schema.SearchMemories, "filters">;
 
-/** The operations searchMemories (POST and GET) and queryMemories. */
-export function searchOperations({ search, answers, activity }: SearchDependencies): readonly Operation[] {
+/** The operation searchMemories, by POST and by GET. */
+export function searchOperations({ search, activity }: SearchDependencies): readonly Operation[] {
   const searchFor = async (
     principal: Principal,
     body: SearchBody,
@@ -85,26 +84,29 @@ export function searchOperations({ search, answers, activity }: SearchDependenci
         return searchFor(call.principal, rest, filterOfText(filters), call);
       },
     }),
-
-    writing({
-      name: "queryMemories",
-      group: "Memories",
-      summary: "Answer a question from the stored memories, with sources.",
-      method: "POST",
-      path: "/v1/memories/query",
-      scope: "query",
-      query: NoQuery,
-      body: schema.QueryMemories,
-      answers: { 200: schema.QueryResult },
-      streams: "when asked",
-      faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
-      write: async (call) => {
-        const { principal, body } = call;
-        checkAsks(body.query, "query", "ask a question");
-        return writtenAnswer(await answers.ask(principal, questionOf(body), call));
-      },
-    }),
   ];
+}
+
+/** The operation queryMemories. */
+export function queryOperation(answers: AnswerService): Operation {
+  return writing({
+    name: "queryMemories",
+    group: "Memories",
+    summary: "Answer a question from the stored memories, with sources.",
+    method: "POST",
+    path: "/v1/memories/query",
+    scope: "query",
+    query: NoQuery,
+    body: schema.QueryMemories,
+    answers: { 200: schema.QueryResult },
+    streams: "when asked",
+    faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
+    write: async (call) => {
+      const { principal, body } = call;
+      checkAsks(body.query, "query", "ask a question");
+      return writtenAnswer(await answers.ask(principal, questionOf(body), call));
+    },
+  });
 }
 
 function questionOf(body: Static<typeof schema.QueryMemories>): Question {

@@ -48,8 +48,8 @@ export interface FormDependencies {
 /** Name of the form field with the file. */
 const FILE = "file";
 /**
- * Maximum number of parts of a form: one file, the eight fields of the API, and some unknown fields, so that the error
- * can name them.
+ * Maximum number of parts of a form: one file, each field of `UploadFields` once, and a few more, so that the error can
+ * name a field that is unknown or repeated.
  */
 const PARTS_MAX = 16;
 /**

@@ -125,7 +125,7 @@ export function userOperations(users: UserService): readonly Operation[] {
   ];
 }
 
-/** A User. */
+/** Converts a user to the schema `User`. */
 function userView(user: User): View<typeof schema.User> {
   return {
     id: user.id,
@@ -137,7 +137,7 @@ function userView(user: User): View<typeof schema.User> {
   };
 }
 
-/** An Event. */
+/** Converts an event of a user to the schema `Event`. */
 function eventView(event: UserEvent): View<typeof schema.Event> {
   return {
     id: event.id,

@@ -41,7 +41,7 @@ export function listView<Item, Shown>(page: Page<Item>, view: (item: Item) => Sh
   return { data: page.items.map(view), has_more: page.cursor !== null, cursor: page.cursor };
 }
 
-/** A Memory. `progressOf` is called only while the memory is being processed. */
+/** Converts a memory to the schema `Memory`. `progressOf` is called only while the memory is being processed. */
 export function memoryView(
   { memory, content, parts }: MemoryWithContent,
   progressOf: (memory: Memory) => Progress,
@@ -51,7 +51,7 @@ export function memoryView(
   return Object.assign(attributes, { progress: progressView(progressOf(memory)) });
 }
 
-/** A Memory without its content, as webhooks receive it. */
+/** Converts a memory to the schema `MemoryWithoutContent`, which webhooks send. */
 export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWithoutContent> {
   const { state } = memory;
   return {
@@ -95,7 +95,10 @@ function progressView(progress: Progress): NonNullable<View<typeof memories.Memo
   };
 }
 
-/** SearchResults; `isExplained` adds the signals of each result and the stages of the search. */
+/**
+ * Converts what a search found to the schema `SearchResults`.
+ * @param isExplained adds the signals of each result and the stages of the search
+ */
 export function searchView(ranking: Ranking, isExplained: boolean): View<typeof memories.SearchResults> {
   return {
     results: ranking.results.map((result) => ({
@@ -111,6 +114,9 @@ export function searchView(ranking: Ranking, isExplained: boolean): View<typeof 
             admissible: ranking.admissible,
             asOf: isoTime(ranking.asOf),
             evidence: ranking.evidence,
+            calibration: ranking.calibration,
+            ...(ranking.calibration === "none" ? { uncalibrated: true } : {}),
+            ...(ranking.degraded === null ? {} : { degraded: ranking.degraded }),
             ...(ranking.time === null ? {} : { time: namedTimeView(ranking.time) }),
           },
         }
@@ -126,12 +132,12 @@ function namedTimeView({ from, to, expression }: NamedTime) {
   return { from: isoTimeOrNull(from), to: isoTimeOrNull(to), expression };
 }
 
-/** A source of an answer: a SearchResult that says whether the answer cites it. */
+/** Converts a source of an answer to the schema `SearchResult`, which then says whether the answer cites it. */
 export function sourceView({ passage, isCited }: CitedPassage): View<typeof memories.SearchResult> {
   return { ...resultView(passage), cited: isCited };
 }
 
-/** A QueryResult. */
+/** Converts an answer to the schema `QueryResult`. */
 export function queryView({
   answer,
   sources,
@@ -162,6 +168,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
       ...(place.slide === undefined ? {} : { slide: place.slide }),
       ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
       ...(place.cells === undefined ? {} : { cells: place.cells }),
+      ...(place.line === undefined ? {} : { line: place.line, line_end: place.lineEnd ?? place.line }),
       ...(place.fromSeconds === undefined ? {} : { from_seconds: place.fromSeconds }),
       ...(place.toSeconds === undefined ? {} : { to_seconds: place.toSeconds }),
       ...(place.symbol === undefined ? {} : { symbol: place.symbol }),
@@ -177,6 +184,7 @@ function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
     score: result.score,
     memory_id: memory.id,
     metadata,
+    ...(result.answerSpans === undefined ? {} : { answer_spans: result.answerSpans }),
   };
 }
 
@@ -184,7 +192,7 @@ function isOneOfSeveral({ state }: Memory): boolean {
   return state.status === "completed" && state.chunkCount > 1;
 }
 
-/** A time, or null. */
+/** A time as ISO 8601 in UTC, from Unix milliseconds; null stays null. */
 export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

@@ -177,7 +177,7 @@ function webhookId(text: string | undefined): WebhookId {
   return pathId("wh", text, "webhook_not_found");
 }
 
-/** A Webhook, without its secret. */
+/** Converts a webhook, without its secret, to the schema `Webhook`. */
 function webhookView(webhook: Webhook): View<typeof schema.Webhook> {
   return {
     id: webhook.id,
@@ -189,7 +189,7 @@ function webhookView(webhook: Webhook): View<typeof schema.Webhook> {
   };
 }
 
-/** A Delivery: one event sent to one webhook, with its attempts. */
+/** Converts the delivery of one event to one webhook to the schema `Delivery`. */
 function deliveryView(delivery: Delivery): View<typeof schema.Delivery> {
   return {
     id: delivery.id,

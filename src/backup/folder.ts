@@ -2,7 +2,7 @@
 
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { nullIfMissing } from "../kit/if-missing.ts";
+import { nullIfMissing } from "../kit/missing-files.ts";
 import { syncFolder } from "../kit/sync-folder.ts";
 import type { Target } from "./target.ts";
 

@@ -2,6 +2,7 @@
 // environment variables (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL).
 
 import { S3Client } from "bun";
+import { errorMessage } from "../kit/error-message.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Target } from "./target.ts";
 
@@ -76,7 +77,7 @@ export class S3Target implements Target {
     try {
       return await work();
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = errorMessage(cause);
       throw new Error(`Could not ${action} ${name || "the objects"} of ${this.description}: ${why}`, { cause });
     }
   }

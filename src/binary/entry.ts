@@ -1,12 +1,15 @@
-// Entry point of the single binary. Like main.ts, but it unpacks libraries and models before a server starts.
+// Entry point of the installed program. Like main.ts, but libraries and models are beside the executable.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { run } from "../cli/run.ts";
-import { removeOtherRuntimes, shippedModelsDirectory, unpackRuntime } from "./runtime.ts";
+import { installedModels, LICENCES_FILE, programFolder, removeUnpacked, useInstalledLibraries } from "./installed.ts";
 
+useInstalledLibraries();
 process.exit(
   await run(process.argv.slice(2), {
-    shippedModelsDirectory,
-    unpack: ({ dataDir }) => unpackRuntime(dataDir),
-    afterOpening: ({ dataDir }) => removeOtherRuntimes(dataDir),
+    licences: () => readFile(join(programFolder(), LICENCES_FILE), "utf8"),
+    shippedModelsDirectory: installedModels,
+    afterOpening: ({ dataDir }) => removeUnpacked(dataDir),
   }),
 );

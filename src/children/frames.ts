@@ -18,8 +18,8 @@ export interface Frame {
 }
 
 /**
- * Maximum size of a frame in bytes, without the prefix: the 50 MB of text that a document may have, plus room for its
- * chunks.
+ * Maximum size of a frame in bytes, without the prefix. The largest frames are replies of preparation with the passages
+ * of a JSON conversation, of at most 16 Mi UTF-16 code units (preparation/conversation.ts).
  */
 export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 

@@ -55,7 +55,7 @@ export class StarvationCheck {
 
   /**
    * @param processorMsMax processor time, from now on, with which the work certainly ends, in milliseconds
-   * @param usage tests use a process that is starved for certain
+   * @param usage replaced in tests, to simulate a starved process
    */
   constructor(pid: number, processorMsMax: number, usage = SYSTEM_USAGE) {
     this.#pid = pid;

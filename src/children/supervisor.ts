@@ -24,7 +24,7 @@ export interface ChildOptions {
   /** Scheduling niceness: 0 (default) to 19 (lowest priority). */
   readonly niceness?: number;
   /** Resident memory in bytes above which the child is replaced, between two requests. Unlimited if it is absent. */
-  readonly memoryBytesMax?: number;
+  readonly memoryBytesMax?: number | (() => number);
   /** Maximum time in milliseconds from the start to the child's hello. */
   readonly startTimeoutMs: number;
   readonly log: Log;
@@ -351,7 +351,8 @@ class Supervisor implements SupervisedChild {
   private checkMemory(run: Run): void {
     const rss = residentBytes(run.process.pid);
     this.rss = rss;
-    const { memoryBytesMax } = this.options;
+    const limit = this.options.memoryBytesMax;
+    const memoryBytesMax = typeof limit === "function" ? limit() : limit;
     if (memoryBytesMax === undefined || rss <= memoryBytesMax || this.current.status !== "up") return;
     this.log.warn({ rssBytes: rss, memoryBytesMax }, "child exceeds its memory limit; replacing it");
     this.replace("exceeded its memory limit");

@@ -1,5 +1,5 @@
-// What the actions of `mneme keys`, `mneme projects` and `mneme models` have in common: their form, the project that a
-// flag names, and tables of the API's JSON. accounts.ts runs them.
+// What the actions of `mneme keys`, `mneme projects` and `mneme models` share: their declaration, the project that a
+// flag names, and how JSON of the API is shown. accounts.ts runs the actions.
 
 import type { Accounts } from "../compose/local-accounts.ts";
 import { type CommandLine, UsageError } from "../kit/flags.ts";
@@ -11,9 +11,11 @@ import { alignRows } from "./terminal.ts";
 export interface Action {
   /** Arguments after the action's name, as shown in the help. */
   readonly usage: string;
+  /** One line for the help. */
   readonly summary: string;
   /** Name of the action's only argument; null if it takes none. */
   readonly argument: string | null;
+  /** Flags of the action, with their `--`, besides those of all actions. */
   readonly flags: readonly string[];
   /** Returns the text to print. */
   readonly run: (accounts: Accounts, call: Call) => Promise<string>;
@@ -24,6 +26,7 @@ export interface Call extends CommandLine {
   readonly action: Action;
   /** The action's argument; an empty text if it takes none. */
   readonly argument: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Id of the project that `--project` names; null if there is no such flag. */
@@ -54,7 +57,10 @@ export async function projectNamed(accounts: Accounts, idOrName: string): Promis
 
 type Column = readonly [title: string, cell: (row: JsonRecord) => string];
 
-/** A list of the API as the call asks for it: as JSON, or as a table; `nothing` if it is empty. */
+/**
+ * A list of the API as text: as JSON if the call has `--json`, otherwise as a table.
+ * @param nothing for an empty list
+ */
 export function shownList({ flags }: Call, list: object, nothing: string, columns: readonly Column[]): string {
   if (flags.has("--json")) return json(list);
   const rows = itemsOf(list).map((item) => columns.map(([, cell]) => cell(item)));

@@ -2,9 +2,11 @@
 // data directory (compose/local-accounts.ts) or through a server (remote-accounts.ts). models.ts has the actions on
 // models.
 
-import type { Accounts, ModelsPlace } from "../compose/local-accounts.ts";
+import type { Accounts } from "../compose/local-accounts.ts";
+import type { Config } from "../config.ts";
+import { ADDED_TASKS, REMOTE_APIS } from "../domain/installed-model.ts";
 import { LIMITS } from "../domain/limits.ts";
-import { PLAN_NAMES, type Plan } from "../domain/project.ts";
+import { PLAN_NAMES } from "../domain/project.ts";
 import { KEY_SCOPES } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -25,16 +27,17 @@ import { Client } from "./client.ts";
 import { type CommandStart, directoryConfig, directoryFlags } from "./command-start.ts";
 import { MODEL_ACTIONS } from "./models.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";
+import { serverAddress } from "./server-address.ts";
 import { alignRows, indent } from "./terminal.ts";
 
 /** The commands that manage accounts. */
 export type AccountsCommand = "keys" | "projects" | "models";
 
-/** What a command gets from its caller. */
+/** What run.ts passes to these commands besides their arguments. */
 export interface AccountsStart extends CommandStart {
   readonly clock: Clock;
   /** Opens the accounts of a data directory. */
-  readonly openLocal: (dataDir: string, clock: Clock, models: ModelsPlace, defaultPlan: Plan) => Accounts;
+  readonly openLocal: (config: Config, clock: Clock) => Accounts;
 }
 
 const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>>> = {
@@ -105,7 +108,26 @@ const FLAGS_HELP: readonly (readonly [string, string])[] = [
     "--grace SECONDS",
     `How long the old secret of a rotated key stays valid, up to ${LIMITS.graceSeconds} (default: 0)`,
   ],
+  ["--id NAME", "Name of the model here (default: made from its source)"],
+  ["--sha256 DIGITS", "SHA-256 that the archive must have; with it, an interrupted download continues"],
+  ["--api API", `API of the other server: ${REMOTE_APIS.join(", ")}`],
+  ["--model NAME", "Name of the model on that server"],
+  ["--task TASK", `What the model does: ${ADDED_TASKS.join(" or ")} (default: embed)`],
+  [
+    "--key-file FILE",
+    "File with the key of that server (default: the environment variable MNEME_MODEL_KEY, or no key)",
+  ],
+  ["--says-purpose", "Tell that server whether a text is a query or a passage, for models that need it"],
+  ["--pooling HOW", "How tokens become a vector: cls, mean, last; output: the model makes vectors itself"],
+  ["--query-prefix TEXT", "Text before queries, such as 'query: '"],
+  ["--passage-prefix TEXT", "Text before stored texts, such as 'passage: '"],
+  ["--dimensions NUMBER", "Length of the vectors that the model computes"],
+  ["--stored-dimensions NUMBER", "Store only this many components of each vector (Matryoshka models)"],
+  ["--max-tokens NUMBER", "Number of tokens that the model reads of a text"],
+  ["--languages A,B", "Languages that the model was made for, such as en,de"],
+  ["--licence NAME", "Licence of the model"],
   ["--wait", "Show the progress until the change has ended"],
+  ["--cancel", "Cancel the calibration of the model"],
   ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (default for new projects: the setting default-plan)`],
   ["--data-dir DIRECTORY", "Data directory to work on, whether or not a server is running (default: as for serve)"],
   ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
@@ -114,7 +136,7 @@ const FLAGS_HELP: readonly (readonly [string, string])[] = [
 ];
 
 const COMMON_FLAGS = ["--data-dir", "--config", "--url", "--json"];
-const SWITCHES: readonly string[] = ["--json", "--wait"];
+const SWITCHES: readonly string[] = ["--json", "--wait", "--cancel", "--says-purpose"];
 const SHOWN_ONCE = "Save this secret now: only its hash is stored, so it cannot be shown again.";
 
 /** Help for the actions on keys, projects and models, as `[usage, description]`. */
@@ -126,12 +148,24 @@ export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [
 
 /** The lines of the help of one command, such as `mneme keys --help`. */
 export function accountsHelp(command: AccountsCommand): readonly string[] {
-  const taken = new Set([...Object.values(ACTIONS[command]).flatMap(({ flags }) => flags), ...COMMON_FLAGS]);
-  const flags = FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? "")).map(([flag, text]) => {
-    const isOfAll = command === "models" && flag.startsWith("--project ");
-    return isOfAll ? [flag, "Id or name of the project (default: all projects)"] : [flag, text];
-  });
+  const flags = accountFlags(command);
   return ["Usage:", ...indent(alignRows(usagesOf(command))), "", "Flags:", ...indent(alignRows(flags))];
+}
+
+/** The names of the actions of a command. */
+export function accountActions(command: AccountsCommand): readonly string[] {
+  return Object.keys(ACTIONS[command]);
+}
+
+/** The flags of a command with their descriptions. */
+export function accountFlags(command: AccountsCommand): readonly (readonly [string, string])[] {
+  const taken = new Set([...Object.values(ACTIONS[command]).flatMap(({ flags }) => flags), ...COMMON_FLAGS]);
+  return FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? "")).map(([flag, text]) => {
+    const isOfAll = command === "models" && flag.startsWith("--project ");
+    return isOfAll
+      ? [flag, "Id or name of the project (default: all projects; for test, the default project; for calibrate, none)"]
+      : [flag, text];
+  });
 }
 
 /**
@@ -145,8 +179,8 @@ export async function runAccounts(
   argv: readonly string[],
   start: AccountsStart,
 ): Promise<string> {
-  const call = parseCall(command, argv);
-  const accounts = open(command, call, start);
+  const call = { ...parseCall(command, argv), environment: start.environment };
+  const accounts = await open(command, call, start);
   try {
     return `${await call.action.run(accounts, call)}\n`;
   } finally {
@@ -154,7 +188,7 @@ export async function runAccounts(
   }
 }
 
-function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
+function parseCall(command: AccountsCommand, argv: readonly string[]): Omit<Call, "environment"> {
   const [name = "", ...rest] = argv;
   const actions = ACTIONS[command];
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
@@ -179,23 +213,21 @@ function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
   return { ...line, action, argument: argument ?? "" };
 }
 
-function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): Accounts {
+async function open(command: AccountsCommand, { flags }: Pick<Call, "flags">, start: AccountsStart): Promise<Accounts> {
   const url = flags.get("--url");
   if (url === undefined) {
-    const { dataDir, store, modelsDir, embedder, defaultPlan } = directoryConfig(flags, start);
-    if (store !== null) {
+    const config = directoryConfig(flags, start);
+    if (config.store !== null) {
       throw new UsageError(`With MNEME_STORE, ${command} needs a running server: give its address with --url.`);
     }
-    return start.openLocal(dataDir, start.clock, { directory: modelsDir, defaultId: embedder }, defaultPlan);
+    return start.openLocal(config, start.clock);
   }
   const [conflict] = directoryFlags(flags);
   if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} cannot be used together.`);
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
-  }
+  const address = serverAddress(url);
   const key = start.environment.MNEME_API_KEY ?? start.environment.MNEME_ADMIN_KEY;
   if (key === undefined) throw new UsageError(`Missing API key: set MNEME_API_KEY to use ${command} with --url.`);
-  return new RemoteAccounts(new Client(url.replace(/\/+$/, "").replace(/\/v1$/, ""), key, start.clock));
+  return new RemoteAccounts(new Client(address, key, start.clock));
 }
 
 async function listKeys(accounts: Accounts, call: Call): Promise<string> {

@@ -1,17 +1,19 @@
 // The configuration files of MCP clients: where they are, and what connects each client with Mneme. connect.ts prints
-// or writes them. docs/mcp.md says of which versions of the clients these formats are.
+// or writes them. docs/mcp.md names the versions of the clients that have these formats.
 
 import { join } from "node:path";
 import type { JsonRecord } from "../kit/record.ts";
 
 /** The clients that `mneme connect` knows. */
 export const AGENT_CLIENTS = ["claude-code", "claude-desktop", "codex", "cursor", "vscode", "gemini"] as const;
-/** A client. */
+/** One of `AGENT_CLIENTS`. */
 export type AgentClient = (typeof AGENT_CLIENTS)[number];
 
 /** How a client reaches Mneme. */
 export type Connection =
-  /** A server at an address. `key` is null if it is not known; most clients read it from MNEME_API_KEY. */
+  /**
+   * A server at an address. `key`: its API key, for clients that do not read MNEME_API_KEY; null if it is not known.
+   */
   | { readonly kind: "server"; readonly url: string; readonly key: string | null; readonly program: Program }
   /** A process that the client starts on a data directory. */
   | { readonly kind: "directory"; readonly dataDir: string; readonly program: Program };
@@ -24,21 +26,21 @@ export interface AgentPlace {
   readonly home: string;
   readonly workingDirectory: string;
   readonly platform: NodeJS.Platform;
-  /** Environment variables that some clients move their files with. */
+  /** Environment variables. Some say where a client has its files. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** What is to be in a configuration file besides what is there already. */
+/** What a configuration file must have. Its other entries stay. */
 export type ConfigurationFile =
-  /** JSON objects are merged, except the entry `mneme`, which is replaced; lists get what is new. */
+  /** JSON to merge: objects field by field, except that the entry `mneme` is replaced; lists get further items. */
   | { readonly path: string; readonly format: "json"; readonly content: JsonRecord }
   /** A table of TOML with its header. */
   | { readonly path: string; readonly format: "toml"; readonly table: string; readonly content: string };
 
-/** Stands for the key in what is printed if no key is known. */
+/** Printed in place of the key if no key is known. */
 const KEY_PLACEHOLDER = "ctx_paste-your-key-here";
 
-/** The file that connects a client. */
+/** The configuration file of a client, and what it must have to connect the client with Mneme. */
 export function configurationOf(client: AgentClient, connection: Connection, place: AgentPlace): ConfigurationFile {
   const { home, workingDirectory } = place;
   const json = (path: string, content: JsonRecord) => ({ path, format: "json", content }) as const;
@@ -113,7 +115,7 @@ function typeOf({ kind }: Connection): "http" | "stdio" {
   return kind === "server" ? "http" : "stdio";
 }
 
-/** How most clients refer to a variable in their files. */
+/** A reference to a variable, such as `${MNEME_API_KEY}`, as most clients write it. */
 function reference(name: string): string {
   return `\${${name}}`;
 }

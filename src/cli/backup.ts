@@ -11,27 +11,28 @@ import type { Target } from "../backup/target.ts";
 import { lowerPriority } from "../children/priority.ts";
 import { readCopy } from "../compose/control.ts";
 import { openDataDirectory } from "../compose/data-directory.ts";
+import { noteBackup } from "../compose/last-backup.ts";
 import { restoreInto } from "../compose/restore.ts";
 import type { FilledPart } from "../domain/store-copy.ts";
+import { ByteRateLimit } from "../kit/byte-rate-limit.ts";
 import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
-import { RateLimit } from "../kit/rate-limit.ts";
 import { rateOf } from "./byte-rate.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { alignRows, Progress, readableDuration } from "./terminal.ts";
 
 /**
- * Niceness of the process that makes a backup. It gets about a tenth of a processor that searches use all the time. At
- * the lowest priority, 19, a backup of a busy server would hardly go on.
+ * Niceness of the process that makes a backup. On a processor that searches keep busy, it gets about a tenth of the
+ * time. At the lowest priority, 19, a backup of a busy server would hardly make progress.
  */
 const NICENESS = 10;
 
 /**
  * Runs `mneme backup TARGET`.
  * @returns the text to print
- * @throws Error with one sentence, also if another backup into the target is being made; a backup that did not end is
- *   no backup
+ * @throws Error with one sentence, also if another backup into the target is running. What was written of an unfinished
+ *   backup is not listed or restored
  */
 export async function backup(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {
@@ -39,7 +40,7 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
     "--with-index": "switch",
   });
   const target = targetOf(positionals, start, "mneme backup TARGET");
-  const limit = new RateLimit(rateOf(flags.get("--rate")), systemClock);
+  const limit = new ByteRateLimit(rateOf(flags.get("--rate")), systemClock);
   const keep = countOf(flags.get("--keep"));
   const key = keyOf(flags, start);
   const config = directoryConfig(flags, start);
@@ -61,6 +62,7 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
       progress.show(Math.min(0.99, done / total), `${megabytes(done)} read`);
       await limit.take(bytes);
     });
+    noteBackup(config.dataDir, systemClock.now());
     const removed = keep === null ? [] : await repository.keepNewest(lock, keep);
     const elapsedMs = performance.now() - startedAt;
     const { memories, uploads } = copy.summary.counts;
@@ -80,7 +82,7 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
 /**
  * Runs `mneme restore TARGET`.
  * @returns the text to print
- * @throws Error with one sentence; nothing is in the data directory then but the folder `restoring`
+ * @throws Error with one sentence; the data directory then has at most the folder `restoring`
  */
 export async function restore(argv: readonly string[], start: CommandStart): Promise<string> {
   const { flags, positionals } = parseCommandLine(argv, {

@@ -1,10 +1,10 @@
-// Sends memories to a server in batches, two at a time, and counts what became of them.
+// Sends memories to a server in batches, two at a time, and counts the outcomes.
 
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { type Client, RequestRefused } from "./client.ts";
 import type { Progress } from "./terminal.ts";
 
-/** Maximum size of a request in characters, well below the API's limit of 100 MB. */
+/** Maximum size of a batch in characters, well below the API's limit of 100 MB for a request. */
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** Maximum number of requests in flight. With two, one batch is read and sent while the server stores the other. */
 const REQUESTS_MAX = 2;
@@ -45,7 +45,7 @@ export class Tally implements ImportSummary {
     return this.created + this.updated + this.unchanged;
   }
 
-  /** Counts something that cannot be imported. @param why continues the place: `line 12 has no text` */
+  /** Counts and prints something that cannot be imported. @param why continues `place`, as in `line 12 has no text` */
   refuse(place: string, why: string): void {
     this.refused++;
     if (this.refused <= PROBLEMS_SHOWN_MAX) this.#progress.finish(`${place} ${why}`);
@@ -74,7 +74,11 @@ export class BatchSender {
     this.#tally = tally;
   }
 
-  /** Adds a memory; sends the batch if it is full. @param characters about the length of its JSON @throws Error */
+  /**
+   * Adds a memory, and sends the batch if it is full.
+   * @param characters approximate length of its JSON
+   * @throws Error like `finish`, about an earlier batch
+   */
   async add(draft: Draft, characters: number): Promise<void> {
     this.#batch.push(draft);
     this.#characters += characters;

@@ -1,6 +1,7 @@
-// HTTP client of a running server, for commands and benches. Retries while the server is busy or restarting.
+// HTTP client for commands and benches that call a running server. Retries while the server is busy or restarting.
 
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 
 /**
@@ -19,8 +20,9 @@ const LOST_ATTEMPTS_MAX = 5;
  */
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;
+/** Maximum time for an attempt of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 120_000;
-/** Codes of a 429 that ends only when somebody makes room. */
+/** Codes of responses with status 429 that do not end by waiting: somebody has to make room. */
 const QUOTAS: readonly string[] = ["document_quota_exceeded", "storage_quota_exceeded"];
 
 /** The server answered with an error. */
@@ -39,9 +41,7 @@ export class RequestRefused extends Error {
 
 /** Options of a request. */
 export interface SendOptions {
-  /**
-   * Whether the request may be repeated if its response was lost, because arriving twice does no harm. Default: true.
-   */
+  /** Whether the request is repeated if its response was lost; it may then arrive twice. Default: true. */
   readonly isRepeatable?: boolean;
 }
 
@@ -105,7 +105,7 @@ export class Client {
       });
       answerText = await response.text();
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = errorMessage(cause);
       return { kind: "lost", error: new Error(`No answer from ${this.url}: ${why}`, { cause }) };
     }
     const body = parseRecord(answerText);
@@ -132,5 +132,5 @@ function requestedWaitMs(response: Response, detail: JsonRecord): number | null 
 
 function parseRecord(text: string): JsonRecord {
   const value = parsedJson(text);
-  return isRecord(value) ? value : {}; // of a text that is not JSON, such as a proxy's error page, the status is enough
+  return isRecord(value) ? value : {}; // a text that is not JSON, such as the error page of a proxy, is not shown
 }

@@ -1,15 +1,12 @@
-// What commands on a data directory have in common: what they get from their caller, and the flags that name the
-// directory.
+// What the commands on a data directory share: what run.ts passes to them, and the flags that name the directory.
 
 import { type Config, parseConfig } from "../config.ts";
 import type { StartPlace } from "../kit/setting.ts";
 
-/** What a command gets from its caller. */
+/** What run.ts passes to a command besides its arguments. */
 export interface CommandStart {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly place: StartPlace;
-  /** Unpacks models and libraries of the single binary. */
-  readonly unpack?: ((config: Config) => Promise<void>) | undefined;
 }
 
 /** Help for the flags that name the data directory, as `[flag, description]`. */

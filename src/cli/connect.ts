@@ -1,5 +1,5 @@
 // `mneme connect`: prints the configuration that connects an MCP client with Mneme, or writes it into the client's
-// file. What else is in the file stays, and the old file is kept beside it.
+// file. Other entries of the file stay, and a copy of the old file is kept beside it.
 
 import {
   chmodSync,
@@ -26,16 +26,16 @@ import {
   claudeCodeHooks,
   configurationOf,
 } from "./agent-clients.ts";
+import { DEFAULT_URL, serverAddress } from "./server-address.ts";
 
 /** Help for the flags of connect, as `[flag, description]`. */
 export const CONNECT_HELP: readonly (readonly [string, string])[] = [
-  ["--url URL", "Address of the server (default: http://127.0.0.1:8383); the client reads the key from MNEME_API_KEY"],
+  ["--url URL", `Address of the server (default: ${DEFAULT_URL}); the client reads the key from MNEME_API_KEY`],
   ["--data-dir DIRECTORY", "Let the client start Mneme itself on this folder, instead of calling a server"],
   ["--hooks", "For claude-code: also recall at the start of a session, and store the conversation at its end"],
   ["--write", "Write the client's file and keep the old one beside it (default: print what to add)"],
 ];
 
-const DEFAULT_URL = "http://127.0.0.1:8383";
 const USAGE = `Usage: mneme connect ${AGENT_CLIENTS.join("|")}`;
 
 /**
@@ -82,12 +82,12 @@ function connectionOf(flags: ReadonlyMap<string, string>, place: AgentPlace): Co
     if (given !== undefined) throw new UsageError("Give either --url or --data-dir, not both.");
     return { kind: "directory", dataDir: resolve(place.workingDirectory, dataDir), program };
   }
-  const url = URL.parse(given ?? DEFAULT_URL);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`--url must be an address such as ${DEFAULT_URL}, not ${JSON.stringify(given)}.`);
-  }
-  const base = url.href.replace(/\/+$/, "").replace(/\/(mcp|v1)$/, "");
-  return { kind: "server", url: base, key: place.environment.MNEME_API_KEY ?? null, program };
+  return {
+    kind: "server",
+    url: serverAddress(given ?? DEFAULT_URL),
+    key: place.environment.MNEME_API_KEY ?? null,
+    program,
+  };
 }
 
 function hintFor(client: AgentClient, connection: Connection): readonly string[] {
@@ -119,7 +119,10 @@ function merged(file: ConfigurationFile): string {
   return `${JSON.stringify(mergedObjects(found, file.content), null, 2)}\n`;
 }
 
-/** Objects are merged, except for the entry of Mneme, which is replaced; lists get what they do not have yet. */
+/**
+ * Merges an object into another one, field by field. The entry `mneme` is replaced, and so are items of lists that an
+ * earlier run has added.
+ */
 function mergedObjects(found: JsonRecord, added: JsonRecord): JsonRecord {
   const entries = Object.entries(added).map(([name, value]) => {
     const old = Object.hasOwn(found, name) ? found[name] : undefined;
@@ -130,13 +133,16 @@ function mergedObjects(found: JsonRecord, added: JsonRecord): JsonRecord {
   return { ...found, ...Object.fromEntries(entries) };
 }
 
-/** Whether an item of a list is from an earlier run of this command. */
+/** Whether an earlier run of this command has added an item to a list. */
 function isOurs(item: unknown): boolean {
   const text = JSON.stringify(item);
   return /"id":"mneme-api-key"|\bhook (recall|capture) --url /.test(text);
 }
 
-/** @throws UsageError if the file is not TOML, or is written so that replacing the table would change something else */
+/**
+ * The new text of a TOML file: with the table replaced, or appended.
+ * @throws UsageError if the file is not TOML, or is written so that this would change something else in it
+ */
 function mergedToml(text: string, file: ConfigurationFile & { readonly format: "toml" }): string {
   const merged = withTable(text, file.table, file.content);
   const byHand = "Add the entry by hand: run the command without --write.";
@@ -144,7 +150,7 @@ function mergedToml(text: string, file: ConfigurationFile & { readonly format: "
   if (before === null) throw new UsageError(`${file.path} is not valid TOML. ${byHand}`);
   const after = parsedToml(merged);
   const own = parsedToml(file.content) ?? {};
-  // a string of several lines can look like a table, and a table can be written inside another one
+  // `withTable` is fooled by strings of several lines that look like a table, and by tables inside of others
   if (after !== null && isDeepStrictEqual(plain(after), plain(mergedObjects(before, own)))) return merged;
   throw new UsageError(`${file.path} already has ${file.table} or is written in another form. ${byHand}`);
 }
@@ -162,7 +168,7 @@ function plain(value: JsonRecord): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Replaces a table, with its subtables, or appends it. */
+/** Removes a table and its subtables from a TOML text, and appends `content`. */
 function withTable(text: string, table: string, content: string): string {
   const header = /^\s*\[+\s*([^\]]+?)\s*\]+/;
   let isInside = false;
@@ -175,7 +181,7 @@ function withTable(text: string, table: string, content: string): string {
   return rest === "" ? content : `${rest}\n\n${content}`;
 }
 
-/** Writes a file all at once. The old one stays as `.backup`, `.backup-2` and so on. */
+/** Replaces a file atomically, and keeps the old one as `.backup`, `.backup-2` and so on. Returns a sentence. */
 function write(path: string, text: string): string {
   mkdirSync(dirname(path), { recursive: true });
   const isNew = !existsSync(path);

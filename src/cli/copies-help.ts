@@ -1,5 +1,5 @@
-// Help for the flags of commands that copy, check and erase data. It stands apart from their code, which loads
-// libraries that the single binary has to unpack first.
+// Help for the flags of the commands that copy, check and erase data. It is not in the files of these commands, because
+// they load the libraries of the stores.
 
 import { DIRECTORY_HELP } from "./command-start.ts";
 

@@ -5,6 +5,7 @@ import { systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
+import { whileShown } from "./terminal.ts";
 
 const USAGE = "Usage: mneme forget memory|user|project ID";
 
@@ -21,10 +22,7 @@ export async function forgetCommand(argv: readonly string[], start: CommandStart
   if (kind === undefined || id === undefined) throw new UsageError(`Missing what to forget. ${USAGE}`);
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}. ${USAGE}`);
   await using directory = await openDataDirectory(directoryConfig(flags, start), systemClock, createLog("warn"));
-  const response = await directory.ask(
-    "POST",
-    "/forget",
-    JSON.stringify({ kind, id, project: flags.get("--project") ?? null }),
-  );
+  const body = JSON.stringify({ kind, id, project: flags.get("--project") ?? null });
+  const response = await whileShown("erasing", directory.ask("POST", "/forget", body));
   return JSON.stringify(await response.json(), null, 2);
 }

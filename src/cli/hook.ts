@@ -1,30 +1,31 @@
-// `mneme hook`: the commands that Claude Code runs at the start and at the end of a session. `recall` prints what is
-// known, which becomes context; `capture` stores the conversation.
+// `mneme hook`: the commands that Claude Code runs at the start and at the end of a session. `recall` prints memories,
+// which Claude Code adds to its context; `capture` stores the conversation.
 
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { messageOf } from "../domain/json-message.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 import { systemErrorText } from "../kit/system-error.ts";
 import { Client } from "./client.ts";
+import { DEFAULT_URL, serverAddress } from "./server-address.ts";
 
 /** Help for the flags of hook, as `[flag, description]`. */
 export const HOOK_HELP: readonly (readonly [string, string])[] = [
-  ["--url URL", "Address of the server (default: http://127.0.0.1:8383); the key is in MNEME_API_KEY"],
+  ["--url URL", `Address of the server (default: ${DEFAULT_URL}); the key is in MNEME_API_KEY`],
 ];
 
-const DEFAULT_URL = "http://127.0.0.1:8383";
-/** Number of memories that `recall` prints, and the longest beginning of each, in characters. */
+/** Maximum number of memories that `recall` prints, and of characters of each. */
 const RECALLED_MAX = 12;
 const RECALLED_CHARACTERS = 600;
-/** Largest conversation that is stored, in characters; older turns are left out. */
+/** Maximum size of a conversation that is stored, in characters. The oldest turns are left out. */
 const CONVERSATION_CHARACTERS = 400_000;
-/** Largest input of a hook, in bytes. */
+/** Maximum size of the input of a hook, in bytes. */
 const INPUT_BYTES_MAX = 1024 * 1024;
 
-/** What Claude Code writes to the stdin of a hook; the fields that are read. */
+/** The fields that are read of what Claude Code writes to the stdin of a hook. */
 interface HookInput {
   readonly session_id: string;
   readonly transcript_path: string | null;
@@ -49,12 +50,12 @@ export async function hookCommand(
   }
   const key = environment.MNEME_API_KEY;
   if (key === undefined) throw new UsageError("Set MNEME_API_KEY to an API key of the server.");
-  const client = new Client((flags.get("--url") ?? DEFAULT_URL).replace(/\/+$/, ""), key);
+  const client = new Client(serverAddress(flags.get("--url") ?? DEFAULT_URL), key);
   const session = parseInput(input);
   return name === "recall" ? recall(client, session) : capture(client, session);
 }
 
-/** Reads stdin to its end. @throws UsageError if it is larger than a hook's input can be */
+/** Reads stdin to its end. @throws UsageError if it has more than `INPUT_BYTES_MAX` */
 export async function readHookInput(): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -82,7 +83,7 @@ function parseInput(input: string): HookInput {
   };
 }
 
-/** The newest memories of this folder, then the newest others. */
+/** Up to half of the lines are the newest memories of this folder; the others are the newest of all. */
 async function recall(client: Client, { cwd }: HookInput): Promise<string> {
   const tag = tagOf(cwd);
   const list = async (query: string) => {
@@ -105,7 +106,7 @@ async function recall(client: Client, { cwd }: HookInput): Promise<string> {
   ].join("\n");
 }
 
-/** The text that is recalled: for a conversation in JSON, the speakers and what they said. */
+/** The text of a memory for people: of a conversation in JSON, the speakers and what they said. */
 function readable(content: string): string {
   const parsed = content.startsWith("[") ? parsedJson(content) : null;
   if (!Array.isArray(parsed)) return content;
@@ -117,7 +118,7 @@ function readable(content: string): string {
 async function capture(client: Client, { session_id, transcript_path, cwd }: HookInput): Promise<string> {
   if (transcript_path === null) throw new UsageError("The input of the hook has no transcript_path.");
   const turns = await readTurns(transcript_path).catch((cause: unknown) => {
-    const reason = systemErrorText(cause) ?? `${cause instanceof Error ? cause.message : String(cause)}.`;
+    const reason = systemErrorText(cause) ?? `${errorMessage(cause)}.`;
     throw new UsageError(`The transcript cannot be read: ${reason}`, { cause });
   });
   if (!turns.some(({ role }) => role === "user")) return "";

@@ -5,6 +5,7 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, resolve } from "node:path";
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { Client } from "./client.ts";
 import { emptyState, readState, statePath } from "./folder/state.ts";
@@ -21,12 +22,13 @@ export const IMPORT_FOLDER_HELP: readonly (readonly [string, string])[] = [
   ["", `${IGNORE_FILE} in a folder leaves files out, in the syntax of .gitignore`],
 ];
 
-/** Time between two looks in milliseconds, and its share of the time that a look takes, at least. */
-const LOOK_MS = 2_000;
-const LOOKS_PER_WALK = 20;
-/** Attempts of a file that fails, unless the folder is watched. */
+/** Minimum pause between two passes, in milliseconds. */
+const PAUSE_MS = 2_000;
+/** Minimum pause as a share of the time of the pass before it, so that a large folder is not read all the time. */
+const PAUSE_SHARE = 1 / 20;
+/** Number of passes in a row in which only failures are left before the import ends, unless the folder is watched. */
 const PASSES_OF_FAILING_MAX = 4;
-/** Lines about single files that are printed in a row; further ones are counted. */
+/** Maximum number of lines that are printed before the next result; further ones are only counted. */
 const LINES_MAX = 200;
 
 const FLAGS: Readonly<Record<string, "value" | "switch">> = {
@@ -48,7 +50,7 @@ export interface ImportFolderOptions {
 /** Whether a command line imports a folder. */
 export function isImportOfFolder(argv: readonly string[]): boolean {
   if (argv.includes("--watch") || argv.includes("--delete")) return true;
-  // also of a flag that other imports have, such as --data-dir
+  // the value of a flag is not the folder; that includes flags of other imports, such as --data-dir
   const isValue = (at: number) => {
     const before = argv[at - 1] ?? "";
     return before.startsWith("--") && !before.includes("=") && { ...TARGET_FLAGS, ...FLAGS }[before] !== "switch";
@@ -60,7 +62,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** @throws UsageError with one line that names what is missing or wrong */
+/** Parses the command line. @throws UsageError with one line that names what is missing or wrong */
 export function parseImportFolderOptions(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -85,7 +87,7 @@ export function parseImportFolderOptions(
 }
 
 /**
- * Brings the folder and the server in step: once, or until `signal` aborts.
+ * Synchronises the server with the folder: once, or until `signal` aborts.
  * @returns whether all files are stored
  * @throws Error if the server refuses the key, or cannot be reached and the folder is not watched
  */
@@ -106,13 +108,13 @@ export async function importFolder(
   let passesOfFailing = 0;
   let lost = "";
   while (!signal.aborted) {
-    const lookedAt = performance.now();
+    const passBegan = performance.now();
     let pass: Pass | null = null;
     try {
       pass = await sync.pass(signal);
       lost = "";
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       if (!options.watches || !/^No answer from |busy/.test(why)) throw error;
       if (why !== lost) lines.say(`${why}: trying again`);
       lost = why;
@@ -130,7 +132,7 @@ export async function importFolder(
       }
       if (isDone && !options.watches) return pass.failing === 0 && known.refused.size === 0;
     }
-    await clock.sleep(Math.max(LOOK_MS, (performance.now() - lookedAt) / LOOKS_PER_WALK), signal);
+    await clock.sleep(Math.max(PAUSE_MS, (performance.now() - passBegan) * PAUSE_SHARE), signal);
   }
   return true;
 }
@@ -150,7 +152,7 @@ class Lines implements Report {
     this.shown.show(done / total, `${done} of ${total} files`);
   }
 
-  /** Prints the result of what was done. */
+  /** Prints the result of passes, and begins to count lines again. */
   end(line: string): void {
     if (this.#printed > LINES_MAX) this.shown.finish(`${this.#printed - LINES_MAX} further lines were left out`);
     this.#printed = 0;

@@ -1,5 +1,5 @@
 // `mneme import --from PRODUCT SOURCE`: stores what another product exported, or what its server has, in a running
-// server, through the public API only. Ends with a report of what came along and what has no place.
+// server, through the public API only. It ends with a report of the fields that were imported and those that were not.
 
 import type { Found, ImportedMemory } from "../importers/imported.ts";
 import { foundIn, isAddress, readsServers, SOURCE_NAMES } from "../importers/importers.ts";
@@ -12,7 +12,10 @@ import { type ImportTarget, newestFailed, parseTarget, TARGET_FLAGS, waitUntilSe
 import { Replacements } from "./replacements.ts";
 import { alignRows, indent, Progress, readableDuration } from "./terminal.ts";
 
-/** Number of different fields that the report names; further ones are counted together. */
+/**
+ * Maximum number of different fields, or reasons for skipping, that each section of the report names; further ones are
+ * counted together, as `OTHERS`.
+ */
 const FIELDS_SHOWN_MAX = 100;
 const OTHERS = "other fields";
 
@@ -32,7 +35,7 @@ export interface ImportFromOptions extends ImportTarget {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Whether a command line is one of this command. */
+/** Whether a command line of `mneme import` is for this file: it has `--from`. */
 export function isImportFrom(argv: readonly string[]): boolean {
   return argv.some((word) => word === "--from" || word.startsWith("--from="));
 }
@@ -75,7 +78,7 @@ export function parseImportFromOptions(
 export interface ImportReport {
   /** Text for the person at the terminal. */
   readonly text: string;
-  /** Whether everything came along that should have. */
+  /** Whether nothing was refused or damaged. */
   readonly isComplete: boolean;
 }
 
@@ -93,7 +96,7 @@ export async function importFrom(options: ImportFromOptions, clock: Clock = syst
   const sender = client === null ? null : new BatchSender(client, options.batch, tally);
   const counts = new FieldCounts();
   const replacements = new Replacements();
-  const add = async (found: ImportedMemory) => {
+  const send = async (found: ImportedMemory) => {
     const [draft, characters] = drafted(found, options.userId);
     const onStored = (id: string) => replacements.stored(found, id);
     await sender?.add(replacements.concerns(found) ? { ...draft, onStored } : draft, characters);
@@ -106,7 +109,7 @@ export async function importFrom(options: ImportFromOptions, clock: Clock = syst
     if (found.kind === "damaged") tally.refuse(found.place, found.why);
     else if (found.kind === "memory") {
       if (replacements.note(found)) continue;
-      await add(found);
+      await send(found);
     }
     counts.count(found);
     const seconds = (performance.now() - startedAt) / 1000;
@@ -114,7 +117,7 @@ export async function importFrom(options: ImportFromOptions, clock: Clock = syst
   }
   const { replaced, unknown } = replacements.decide();
   for (const memory of replaced) {
-    await add(memory);
+    await send(memory);
     counts.count(memory);
   }
   for (const { place, replacedWhy = "" } of unknown) counts.count({ kind: "skipped", place, why: replacedWhy });
@@ -136,7 +139,7 @@ function drafted(
   return [{ place, memory: owned }, String(memory.content).length];
 }
 
-/** Counts of the report. */
+/** Counts the memories and fields for the report. */
 class FieldCounts {
   memories = 0;
   skippedTotal = 0;
@@ -147,11 +150,11 @@ class FieldCounts {
   count(found: Found): void {
     if (found.kind === "skipped") {
       this.skippedTotal++;
-      add(this.#skipped, found.why);
+      increment(this.#skipped, found.why);
     } else if (found.kind === "memory") {
       this.memories++;
-      for (const field of found.mapped) add(this.#mapped, field);
-      for (const field of new Set(found.unplaced)) add(this.#unplaced, field);
+      for (const field of found.mapped) increment(this.#mapped, field);
+      for (const field of new Set(found.unplaced)) increment(this.#unplaced, field);
     }
   }
 
@@ -164,7 +167,8 @@ class FieldCounts {
   }
 }
 
-function add(counts: Map<string, number>, name: string): void {
+/** Counts one more of a name; of `OTHERS` if too many names are counted already. */
+function increment(counts: Map<string, number>, name: string): void {
   const counted = counts.has(name) || counts.size < FIELDS_SHOWN_MAX ? name : OTHERS;
   counts.set(counted, (counts.get(counted) ?? 0) + 1);
 }

@@ -3,12 +3,14 @@
 
 import { LIMITS } from "../domain/limits.ts";
 import { isExportHeader } from "../domain/project-export.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { parseJson } from "../kit/exact-json.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { readLines } from "../kit/lines.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { BatchSender, type ImportSummary, Tally } from "./batch-sender.ts";
 import { Client } from "./client.ts";
+import { DEFAULT_URL, serverAddress } from "./server-address.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
 /** Options of an import. */
@@ -27,7 +29,7 @@ export interface ImportOptions {
 
 /** Help for the flags, as `[flag, description]`. */
 export const IMPORT_HELP: readonly (readonly [string, string])[] = [
-  ["--url URL", "Address of the server (default: http://127.0.0.1:8383)"],
+  ["--url URL", `Address of the server (default: ${DEFAULT_URL})`],
   ["--key KEY", "API key; MNEME_API_KEY or MNEME_ADMIN_KEY is safer, since other users can read command lines"],
   ["--batch NUMBER", `Memories per request, 1 to ${LIMITS.memoriesPerBatch} (default: ${LIMITS.memoriesPerBatch})`],
   ["--user ID", "userId for lines without one"],
@@ -67,24 +69,21 @@ export const TARGET_FLAGS = {
   "--wait": "switch",
 } as const;
 
-/** Options of an import that say where memories go. `key` is null if none is given. */
+/** Options that say where memories are stored. `key` is null if none is given. */
 export type ImportTarget = Omit<ImportOptions, "file" | "key"> & { readonly key: string | null };
 
-/** @throws UsageError with one line that names what is wrong */
+/** Reads the options of `TARGET_FLAGS`. @throws UsageError with one line that names what is wrong */
 export function parseTarget(
   flags: ReadonlyMap<string, string>,
   environment: Readonly<Record<string, string | undefined>>,
 ): ImportTarget {
-  const url = flags.get("--url") ?? "http://127.0.0.1:8383";
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
-  }
+  const url = serverAddress(flags.get("--url") ?? DEFAULT_URL);
   const batch = Number(flags.get("--batch") ?? LIMITS.memoriesPerBatch);
   if (!Number.isInteger(batch) || batch < 1 || batch > LIMITS.memoriesPerBatch) {
     throw new UsageError(`--batch must be an integer from 1 to ${LIMITS.memoriesPerBatch}.`);
   }
   return {
-    url: url.replace(/\/+$/, "").replace(/\/v1$/, ""),
+    url,
     key: flags.get("--key") ?? environment.MNEME_API_KEY ?? environment.MNEME_ADMIN_KEY ?? null,
     batch,
     userId: flags.get("--user") ?? null,
@@ -140,7 +139,7 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
     try {
       memory = memoryOfLine(line.text, options.userId);
     } catch (error) {
-      tally.refuse(`line ${line.number}`, error instanceof Error ? error.message : String(error));
+      tally.refuse(`line ${line.number}`, errorMessage(error));
       continue;
     }
     await sender.add({ place: `line ${line.number}`, memory }, line.text.length);
@@ -156,7 +155,8 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
 
 /**
  * Waits until no memory is in status `processing`.
- * @throws Error if a memory newer than `failedBefore` (an id) failed
+ * @param failedBefore id of the newest memory that had failed before the import; null if none had
+ * @throws Error if another memory has failed since
  */
 export async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");

@@ -8,6 +8,7 @@ import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import type { RemoteMcp } from "../mcp/bridge.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
+import { serverAddress } from "./server-address.ts";
 
 /** Help for the flags of mcp, as `[flag, description]`. */
 export const MCP_HELP: readonly (readonly [string, string])[] = [
@@ -36,7 +37,7 @@ export async function mcpCommand(argv: readonly string[], start: CommandStart): 
   const { serveOverStdio } = await import("../mcp/stdio.ts");
   if (url !== undefined) return serveOverStdio(serverAt(url, key, flags), stop.signal);
 
-  const directory = new AgentDirectory(directoryConfig(flags, start), start);
+  const directory = new AgentDirectory(directoryConfig(flags, start));
   directory.open();
   try {
     await serveOverStdio({ url: "http://mneme", key, send: (request) => directory.send(request) }, stop.signal);
@@ -48,23 +49,21 @@ export async function mcpCommand(argv: readonly string[], start: CommandStart): 
 /** The server that `--url` names. @throws UsageError if the address or the key is missing or malformed */
 function serverAt(url: string, key: string | null, flags: ReadonlyMap<string, string>): RemoteMcp {
   if (flags.size > 1) throw new UsageError("Give either --url or --data-dir and --config, not both.");
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new UsageError(`--url must be an address such as http://127.0.0.1:8383, not ${JSON.stringify(url)}.`);
-  }
+  const address = serverAddress(url);
   if (key === null) throw new UsageError("Set MNEME_API_KEY to an API key of the server.");
-  return { url: url.replace(/\/+$/, "").replace(/\/(mcp|v1)$/, ""), key, send: (request) => fetch(request) };
+  return { url: address, key, send: (request) => fetch(request) };
 }
 
-/** The data directory of this process, or of the process that has it. It is opened again if that process has ended. */
+/**
+ * A data directory: opened by this process, or, if another process has it, used through that one. If that process ends,
+ * the directory is opened again.
+ */
 class AgentDirectory {
   readonly #config: Config;
-  readonly #start: CommandStart;
   #opened: Promise<IndexingDirectory & { readonly stopListening: () => Promise<void> }> | null = null;
 
-  constructor(config: Config, start: CommandStart) {
+  constructor(config: Config) {
     this.#config = config;
-    this.#start = start;
   }
 
   /** Begins to open the directory. A failure is reported by `send`. */
@@ -97,8 +96,7 @@ class AgentDirectory {
 
   async #openNow() {
     const config = this.#config;
-    await this.#start.unpack?.(config);
-    // loaded when they are needed, because they load the whole server and its unpacked libraries
+    // loaded when they are needed, because they load the whole server and its libraries
     const [{ openIndexingDirectory }, { listenForCommands }] = await Promise.all([
       import("../compose/indexing-directory.ts"),
       import("../compose/control-socket.ts"),
@@ -120,7 +118,10 @@ class AgentDirectory {
   }
 }
 
-/** Lets further clients, and commands, use the directory of this process. Without a socket, this client still works. */
+/**
+ * Listens on the socket of the directory, so that further clients and commands can use it, too. If that fails, this
+ * client still works.
+ */
 function listening(listen: () => () => Promise<void>): () => Promise<void> {
   try {
     return listen();

@@ -38,7 +38,7 @@ export async function migrateCommand(argv: readonly string[], start: CommandStar
   if (reopened !== undefined) {
     if (flags.size > 1) throw new UsageError("--reopen stands alone.");
     await reopen(reopened, start);
-    return `${shown(reopened)} can be changed again. What was copied of it is out of date: empty it.`;
+    return `${withoutPassword(reopened)} can be changed again. What was copied of it is out of date: empty it.`;
   }
   const [from, to] = [flags.get("--from"), flags.get("--to")];
   if (from === undefined || to === undefined) throw new UsageError(`Missing --from or --to. ${USAGE}`);
@@ -48,15 +48,20 @@ export async function migrateCommand(argv: readonly string[], start: CommandStar
   const startedAt = performance.now();
   const options = optionsOf(flags.get("--rate"));
   const moved = DATABASE.test(to)
-    ? await toDatabase(await configOf(from, flags, start), to, options)
-    : await toDirectory(await configOf(to, flags, start), from, options);
-  return sentencesOf(moved, shown(from), shown(to), readableDuration(performance.now() - startedAt));
+    ? await toDatabase(configOf(from, flags, start), to, options)
+    : await toDirectory(configOf(to, flags, start), from, options);
+  return sentencesOf(
+    moved,
+    withoutPassword(from),
+    withoutPassword(to),
+    readableDuration(performance.now() - startedAt),
+  );
 }
 
 const USAGE = "Usage: mneme migrate --from DIRECTORY --to postgres://user:password@host:5432/name, or the other way.";
 
 async function toDatabase(config: Config, url: string, options: MoveOptions): Promise<Moved> {
-  // loaded when it is needed, because it loads the whole server and its unpacked libraries
+  // loaded when it is needed, because it loads the whole server and its libraries
   const { openSourceDirectory } = await import("../compose/migration/source-directory.ts");
   const { moveToPostgres } = await import("../compose/migration/to-postgres.ts");
   await using directory = await openSourceDirectory(config, systemClock, createLog("warn"));
@@ -71,18 +76,16 @@ async function toDirectory(config: Config, url: string, options: MoveOptions): P
 async function reopen(source: string, start: CommandStart): Promise<void> {
   if (DATABASE.test(source)) return (await import("../compose/migration/to-directory.ts")).reopenSource(source);
   const { reopenDirectory } = await import("../compose/migration/source-directory.ts");
-  await reopenDirectory(await configOf(source, new Map(), start), systemClock, createLog("warn"));
+  await reopenDirectory(configOf(source, new Map(), start), systemClock, createLog("warn"));
 }
 
 /** The settings of a data directory. The setting `store` does not count: the command names the database. */
-async function configOf(folder: string, flags: ReadonlyMap<string, string>, start: CommandStart): Promise<Config> {
+function configOf(folder: string, flags: ReadonlyMap<string, string>, start: CommandStart): Config {
   const models = flags.get("--models-dir");
   const { MNEME_STORE, ...environment } = start.environment;
   const argv = ["--data-dir", resolve(start.place.workingDirectory, folder)];
   if (models !== undefined) argv.push("--models-dir", models);
-  const config = { ...parseConfig(argv, environment, start.place), store: null };
-  await start.unpack?.(config);
-  return config;
+  return { ...parseConfig(argv, environment, start.place), store: null };
 }
 
 function optionsOf(rate: string | undefined): MoveOptions {
@@ -108,8 +111,8 @@ function sentencesOf(moved: Moved, from: string, to: string, took: string): stri
   ].join("\n");
 }
 
-/** A place without the password in it. */
-function shown(place: string): string {
+/** A folder, or the address of a database without its password. */
+function withoutPassword(place: string): string {
   if (!DATABASE.test(place) || !URL.canParse(place)) return place;
   const url = new URL(place);
   url.password = "";

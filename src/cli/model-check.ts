@@ -1,8 +1,7 @@
-// `mneme models check`: verifies the installed models of this machine. cli/models.ts has the other actions of the
-// command.
+// `mneme models check`: verifies the files of the models on this machine. models.ts has other actions of the command.
 
 import { checkModels } from "../compose/model-check.ts";
-import { alignRows } from "./terminal.ts";
+import { alignRows, whileShown } from "./terminal.ts";
 
 /** Maximum number of languages that are listed. If a model has more, the table shows how many. */
 const LANGUAGES_SHOWN = 3;
@@ -15,7 +14,7 @@ export async function modelCheck(
   modelsDir: string,
   isJson: boolean,
 ): Promise<{ readonly text: string; readonly isGood: boolean }> {
-  const models = await checkModels(modelsDir);
+  const models = await whileShown("verifying", checkModels(modelsDir));
   const isGood = models.every(({ problem }) => problem === null);
   if (isJson) return { text: `${JSON.stringify({ models_dir: modelsDir, models }, null, 2)}\n`, isGood };
   const header = ["MODEL", "KIND", "DIMENSIONS", "LANGUAGES", "LICENCE", "SIZE", "STATE"];

@@ -1,21 +1,23 @@
-// `mneme models pull`: downloads a model that is not part of the program. The only command that does.
+// `mneme models pull NAME` for a model that Mneme knows, but does not ship, such as those of text recognition. Any
+// other model is an action of models.ts.
 
 import {
-  installedModel,
   installFromCache,
   OPTIONAL_MODELS,
   optionalModel,
+  optionalModelFolder,
   optionalModelFolders,
   pullModel,
 } from "../compose/optional-models.ts";
 import { parseConfig } from "../config.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import type { CommandStart } from "./command-start.ts";
 import { Progress } from "./terminal.ts";
 
 const MB = 1_000_000;
-/** Maximum time without a byte during the setup of a checkout, in milliseconds. There may be no network. */
+/** During the setup of a checkout, where there may be no network: maximum time without a byte, in milliseconds. */
 const SETUP_IDLE_MS = 10_000;
 const FLAGS = {
   "--from": "value",
@@ -25,7 +27,7 @@ const FLAGS = {
   "--setup": "switch",
 } as const;
 
-/** Usage and description for the help. */
+/** Help for pull, as `[usage, description]`. */
 export const MODELS_PULL_HELP: readonly (readonly [string, string])[] = [
   [
     `models pull ${OPTIONAL_MODELS.map(({ id }) => id).join("|")} [--from FILE|URL] [--data-dir DIRECTORY] [--models-dir DIRECTORY]`,
@@ -34,8 +36,8 @@ export const MODELS_PULL_HELP: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Installs a model and returns what to print. With `--setup`, for the setup of a checkout: into the folder of the
- * shipped models, and a failure is a text, not an error.
+ * Installs a model, and returns the text to print. With `--setup`, which the setup of a checkout uses, it is installed
+ * into the folder of the shipped models, and a failure is part of the text instead of an error.
  * @throws Error whose message is one sentence for the user
  */
 export async function pullOptionalModel(argv: readonly string[], start: CommandStart): Promise<string> {
@@ -55,7 +57,7 @@ export async function pullOptionalModel(argv: readonly string[], start: CommandS
   });
   const config = parseConfig(ofConfig, start.environment, start.place);
   const isSetup = flags.has("--setup");
-  const known = installedModel(id, config);
+  const known = optionalModelFolder(id, config);
   if (known !== null) return isSetup ? "" : `${model.name} is installed: ${known}\n`;
   const [modelsDir, downloads] = optionalModelFolders(config);
   const directory = isSetup || flags.has("--models-dir") ? modelsDir : downloads;
@@ -72,7 +74,7 @@ export async function pullOptionalModel(argv: readonly string[], start: CommandS
   } catch (error) {
     progress.clear();
     if (!isSetup) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     return `${model.name} is not installed: ${why}\nWithout it, scans and pictures are not read. Later: npx -y bun run mneme models pull ${id}\n`;
   }
 }

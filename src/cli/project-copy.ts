@@ -1,5 +1,5 @@
-// `mneme export`, and `mneme import` of an exported project: copy all that a project owns to a file and back, on a data
-// directory, whether or not a server runs on it. import.ts imports files of memories through the API.
+// `mneme export`, and `mneme import` of an exported project. They copy all that a project owns to a file and back, on a
+// data directory, whether or not a server runs on it. import.ts imports files of memories through the API.
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ import { isRecord } from "../kit/record.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
-/** Lines that the counts in the header leave out. */
+/** Matches lines that continue a record. The counts in the header of an export leave them out. */
 const PARTS_OF_RECORDS = /^\{"type":"(file|vectors)"/;
 
 /**
@@ -44,7 +44,7 @@ export async function exportProject(argv: readonly string[], start: CommandStart
   if (named !== undefined) query.set("project", named);
   const hasVectors = flags.has("--vectors");
   if (hasVectors) query.set("vectors", "1");
-  const open = hasVectors ? await openerWithIndexes(flags, start) : openDataDirectory;
+  const open = hasVectors ? await openerWithIndexes() : openDataDirectory;
   await using directory = await open(directoryConfig(flags, start), systemClock, createLog("warn"));
   const response = await directory.ask("GET", `/export?${query}`);
   const startedAt = performance.now();
@@ -120,9 +120,8 @@ export async function checkExport(file: string): Promise<ExportHeader> {
   return header;
 }
 
-async function openerWithIndexes(flags: ReadonlyMap<string, string>, start: CommandStart) {
-  await start.unpack?.(directoryConfig(flags, start));
-  // imported only when it is needed, because it loads models and the libraries that were unpacked for them
+async function openerWithIndexes() {
+  // imported only when it is needed, because it loads models and their libraries
   return (await import("../compose/migration/source-directory.ts")).openSourceDirectory;
 }
 

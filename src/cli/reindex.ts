@@ -32,8 +32,7 @@ export async function reindexCommand(argv: readonly string[], start: CommandStar
   if (project !== undefined) query.set("project", project);
   if (rate !== undefined) query.set("rate", checkedRate(rate));
   const config = directoryConfig(flags, start);
-  await start.unpack?.(config);
-  // loaded when it is needed, because it loads the whole server and its unpacked libraries
+  // loaded when it is needed, because it loads the whole server and its libraries
   const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
   await using directory = await openIndexingDirectory(config, systemClock, createLog("warn"));
   const startedAt = performance.now();

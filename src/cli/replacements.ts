@@ -1,11 +1,12 @@
-// Records that were replaced in the product that an import reads. They come along if what replaced them is there too,
-// and are marked as superseded by it. Which one that is shows at the end of the export only.
+// Records that had been replaced by others in the product that an import reads. They are imported if the replacement is
+// known, and are marked as superseded by it. Only the end of the export shows which record is the replacement.
 
 import type { ImportedMemory } from "../importers/imported.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
 import type { Tally } from "./batch-sender.ts";
 import { type Client, RequestRefused } from "./client.ts";
 
+/** Milliseconds between two reads of a memory that is being processed. */
 const POLL_MS = 500;
 
 /** A memory that was replaced, and the one that replaced it. */
@@ -14,16 +15,18 @@ interface Replacement {
   readonly newer: ImportedMemory["memory"];
 }
 
-/** What was replaced in an export. */
+/** Collects the replaced records of an export, and finds their replacements. */
 export class Replacements {
   readonly #held: ImportedMemory[] = [];
-  /** What replaces the records with a mark; null if several records do, so that nobody knows which one. */
+  /**
+   * The replacement of the records with a mark (`replacedAs`); null if several have the mark, so that it is unknown.
+   */
   readonly #byMark = new Map<string, ImportedMemory | null>();
   /** Ids on the server by `externalId`. */
   readonly #ids = new Map<unknown, string>();
   #found: readonly Replacement[] = [];
 
-  /** Notes what a memory replaces. Returns whether the memory was replaced itself, so that it is held back for now. */
+  /** Notes what a memory replaces. Returns whether it was replaced itself, and so is held back until `decide`. */
   note(memory: ImportedMemory): boolean {
     const kept: ImportedMemory = { ...memory, mapped: [], unplaced: [], memory: { ...memory.memory, content: "" } };
     for (const mark of memory.replaces ?? []) this.#byMark.set(mark, this.#byMark.has(mark) ? null : kept);
@@ -42,7 +45,7 @@ export class Replacements {
     this.#ids.set(memory.externalId, id);
   }
 
-  /** Those that were held back: replaced by something that comes along, or by nothing that is known. */
+  /** Splits the memories that were held back: those whose replacement is imported, and those without a known one. */
   decide(): { readonly replaced: readonly ImportedMemory[]; readonly unknown: readonly ImportedMemory[] } {
     const pairs = new Map<ImportedMemory, ImportedMemory>();
     for (const older of this.#held) {
@@ -60,7 +63,7 @@ export class Replacements {
     return { replaced, unknown };
   }
 
-  /** Marks the replaced memories as superseded. Returns how many are. @throws Error if the server cannot be reached */
+  /** Marks the replaced memories as superseded. Returns their number. @throws Error if the server cannot be reached */
   async mark(client: Client, tally: Tally): Promise<number> {
     let marked = 0;
     for (const { older, newer } of this.#found) {
@@ -77,11 +80,11 @@ export class Replacements {
     return marked;
   }
 
-  /** The record that replaced another one, directly, and comes along. */
+  /** The record that directly replaced another one, if it is imported; otherwise null. */
   #newerOf(older: ImportedMemory): ImportedMemory | null {
     const seen = new Set<unknown>([older.memory.externalId]);
     const direct = this.#byMark.get(older.replacedAs ?? "") ?? null;
-    // what replaced it may be replaced itself, and comes along only if the chain has an end
+    // the replacement may have been replaced, too: it is imported only if this chain ends
     for (let next = direct; next !== null; next = this.#byMark.get(next.replacedAs ?? "") ?? null) {
       if (seen.has(next.memory.externalId)) return null;
       seen.add(next.memory.externalId);
@@ -105,7 +108,7 @@ async function supersede(client: Client, olderId: string, newerId: string): Prom
     await relate(olderId, "supersedes");
   } catch (error) {
     if (!(error instanceof RequestRefused) || error.status !== 409) throw error;
-    // Without times, the server may have taken the newer one for the older. The source knows better.
+    // If the memories have no times, the server may have found the opposite relation. The source is right.
     const wrong = (await relationsOf(client, newerId)).filter(
       ({ type, by }) => type === "superseded_by" && by !== "person",
     );

@@ -1,5 +1,5 @@
-// Dispatches the command line, and turns failures into one line and an exit code. The code of a command is loaded when
-// the command runs, so that `help` is instant and a child process loads no server code.
+// Runs the command that a command line names, and turns failures into one line and an exit code. The code of a command
+// is loaded when it runs, so that `help` is instant and a child process loads no server code.
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -15,12 +15,12 @@ import type { CommandStart } from "./command-start.ts";
 import { settingsHelp } from "./settings-help.ts";
 import { alignRows, indent } from "./terminal.ts";
 
-/** Differences between a source checkout and the single binary. */
+/** Differences between a source checkout and an installed program. */
 export interface Distribution {
-  /** Returns the folder of the shipped models, which may depend on the data directory. */
-  readonly shippedModelsDirectory: (dataDir: string) => string;
-  /** Unpacks native libraries and models before anything loads them; absent if they need not be unpacked. */
-  readonly unpack?: (config: Config) => Promise<void>;
+  /** Returns the licences of all parts of the program. */
+  readonly licences: () => Promise<string>;
+  /** Returns the folder of the shipped models. */
+  readonly shippedModelsDirectory: () => string;
   /** Work that must wait until this process has the data directory's lock. */
   readonly afterOpening?: (config: Config) => void;
 }
@@ -52,7 +52,7 @@ const EXPORT_FLAGS: FlagTable = {
   rows: async () => (await import("./copies-help.ts")).EXPORT_HELP,
 };
 
-// The only place where src/ knows bench/.
+// The only import of bench/ in src/.
 function loadBench() {
   return import("../../bench/command/command.ts");
 }
@@ -60,14 +60,9 @@ function loadBench() {
 interface Command {
   /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
-  /** Whether the code of the command loads libraries that the single binary has to unpack first. */
-  readonly needsLibraries?: boolean;
   /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
-  /**
-   * Flags of this command. For `--help` after its name, they are shown with the summary. A command without them shows
-   * `help`, or the general help if it has none.
-   */
+  /** Tables of the flags of this command, for `--help` after its name. Absent: `help` is shown, or the general help. */
   readonly flags?: readonly FlagTable[];
   /** Help of a command with actions that have flags of their own. */
   readonly help?: () => Promise<readonly string[]>;
@@ -82,13 +77,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   export: {
     summary: "Export all that a project owns to a JSONL file",
-    needsLibraries: true,
     run: printing(async () => (await import("./project-copy.ts")).exportProject),
     flags: [EXPORT_FLAGS],
   },
   backup: {
     summary: "Back up all data to a folder or an S3 bucket, also while a server runs",
-    needsLibraries: true,
     run: printing(async () => (await import("./backup.ts")).backup),
     flags: [
       {
@@ -99,7 +92,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   restore: {
     summary: "Restore a backup into an empty folder, list backups, or check one",
-    needsLibraries: true,
     run: printing(async () => (await import("./backup.ts")).restore),
     flags: [{ title: "restore TARGET", rows: async () => (await import("./copies-help.ts")).RESTORE_HELP }],
   },
@@ -110,7 +102,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   forget: {
     summary: "Erase a memory, a user or a project from all stores at once, with a receipt",
-    needsLibraries: true,
     run: printing(async () => (await import("./forget.ts")).forgetCommand),
     flags: [
       { title: "forget memory|user|project ID", rows: async () => (await import("./copies-help.ts")).FORGET_HELP },
@@ -118,7 +109,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   verify: {
     summary: "Check all stores and indexes, also while a server runs, and repair them",
-    needsLibraries: true,
     run: runVerify,
     flags: [{ title: "verify", rows: async () => (await import("./copies-help.ts")).VERIFY_HELP }],
   },
@@ -142,6 +132,31 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: runHook,
     flags: [{ title: "hook recall|capture", rows: async () => (await import("./hook.ts")).HOOK_HELP }],
   },
+  status: {
+    summary: "Show the state of a server: health, queues, lanes, sizes, rates; again and again with --watch",
+    run: runStatus,
+    flags: [{ title: "status", rows: async () => (await import("./status.ts")).STATUS_HELP }],
+  },
+  doctor: {
+    summary: "Look for what keeps a server from starting or working well, and say what to do",
+    run: runDoctor,
+    flags: [{ title: "doctor", rows: async () => (await import("./doctor/doctor.ts")).DOCTOR_HELP }],
+  },
+  "upgrade-check": {
+    summary: "Say what this version will do with the data of an earlier one, before it opens it",
+    run: runUpgradeCheck,
+    flags: [{ title: "upgrade-check", rows: async () => (await import("./upgrade-check.ts")).UPGRADE_CHECK_HELP }],
+  },
+  completions: {
+    summary: "Print a script that completes commands and flags in bash, zsh or fish",
+    run: runCompletions,
+    flags: [
+      {
+        title: "completions, and where the script goes",
+        rows: async () => (await import("./completions.ts")).COMPLETIONS_HELP,
+      },
+    ],
+  },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -154,10 +169,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   models: {
     summary: "List embedding models, change the model of projects, and download optional ones",
-    run: (argv, distribution) =>
+    run: async (argv, distribution) =>
       argv[0] === "check"
         ? runModelCheck(argv.slice(1), distribution)
-        : argv[0] === "pull"
+        : argv[0] === "pull" && (await namesOptionalModel(argv))
           ? runModelsPull(argv.slice(1), distribution)
           : runAccountsCommand("models", argv, distribution),
     help: async () => [
@@ -171,15 +186,23 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: runBench,
     flags: [{ title: "bench", rows: async () => (await loadBench()).BENCH_HELP }],
   },
+  licences: { summary: "Print the licences of all parts of the program", run: runLicences },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this help", run: runHelp },
   child: { summary: null, run: runChild },
+  thread: { summary: null, run: async () => (await import("../compose/threads/thread.ts")).answerRequests() },
+};
+
+/** Words that can follow a command, for completions. accounts.ts has those of keys, projects and models. */
+const ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  forget: ["memory", "user", "project"],
+  hook: ["recall", "capture"],
 };
 
 /**
  * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they
  * are bugs.
- * @returns the exit code: 0, or 1 if the command failed; verify has codes of its own
+ * @returns the exit code: 0, or 1 if the command failed; verify and upgrade-check have codes of their own
  */
 export async function run(argv: readonly string[], distribution: Distribution): Promise<number> {
   const first = argv[0] ?? "serve";
@@ -191,10 +214,6 @@ export async function run(argv: readonly string[], distribution: Distribution): 
     if (first === "--version") return await runVersion();
     if (isNamed && command === undefined) {
       throw new UsageError(`Unknown command ${first}.${didYouMean(first, visibleCommands())} Try mneme help.`);
-    }
-    if (command?.needsLibraries === true) {
-      const { unpackLibraries } = await import("./unpacking.ts");
-      await unpackLibraries(argv.slice(1), startOf(distribution));
     }
     return await (command?.run ?? runServe)(isNamed ? argv.slice(1) : argv, distribution);
   } catch (error) {
@@ -218,7 +237,6 @@ export function failureText(error: unknown): string {
 
 async function runServe(argv: readonly string[], distribution: Distribution): Promise<number> {
   const config = parseConfig(argv, process.env, placeOf(distribution));
-  await distribution.unpack?.(config);
   const [{ serve }, { compose }] = await Promise.all([import("./serve.ts"), import("../compose/service.ts")]);
   return serve(config, compose, () => distribution.afterOpening?.(config));
 }
@@ -240,7 +258,6 @@ async function runImport(argv: readonly string[], distribution: Distribution): P
   const file = argv.find((word) => /\.jsonl(\.gz)?$/.test(word) && existsSync(word));
   const { importFile, isExportFile, parseImportOptions } = await import("./import.ts");
   if (file !== undefined && (await isExportFile(file))) {
-    await (await import("./unpacking.ts")).unpackLibraries(argv, startOf(distribution));
     const { importProject } = await import("./project-copy.ts");
     return print([await importProject(argv, startOf(distribution))]);
   }
@@ -257,14 +274,64 @@ function printing(
 
 async function runVerify(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { VERIFY_EXIT, verifyCommand } = await import("./verify.ts");
+  return reported(verifyCommand(argv, startOf(distribution)), VERIFY_EXIT.notChecked);
+}
+
+/** Prints what a check found, or why there was none. Returns its exit code, or `notChecked`. */
+async function reported(
+  check: Promise<{ readonly text: string; readonly exitCode: number }>,
+  notChecked: number,
+): Promise<number> {
   try {
-    const { text, exitCode } = await verifyCommand(argv, startOf(distribution));
+    const { text, exitCode } = await check;
     print([text]);
     return exitCode;
   } catch (error) {
     process.stderr.write(`${failureText(error)}\n`);
-    return VERIFY_EXIT.notChecked;
+    return notChecked;
   }
+}
+
+async function runStatus(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { statusCommand } = await import("./status.ts");
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  return statusCommand(argv, startOf(distribution), {
+    print: (text) => void process.stdout.write(text),
+    isTerminal: process.stdout.isTTY,
+    stopped: stop.signal,
+  });
+}
+
+async function runDoctor(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { doctor } = await import("./doctor/doctor.ts");
+  const { text, isWell } = await doctor(argv, startOf(distribution));
+  print([text]);
+  return isWell ? 0 : 1;
+}
+
+async function runUpgradeCheck(argv: readonly string[], distribution: Distribution): Promise<number> {
+  const { UPGRADE_CHECK_EXIT, upgradeCheck } = await import("./upgrade-check.ts");
+  return reported(upgradeCheck(argv, startOf(distribution)), UPGRADE_CHECK_EXIT.notChecked);
+}
+
+async function runCompletions(argv: readonly string[]): Promise<number> {
+  const { completions, SHELLS } = await import("./completions.ts");
+  const { accountActions, accountFlags } = await import("./accounts.ts");
+  const actions: typeof ACTIONS = { ...ACTIONS, completions: SHELLS };
+  const accounts = ["keys", "projects", "models"] as const;
+  const commands = Object.entries(COMMANDS).flatMap(([name, { summary, flags = [] }]) =>
+    summary === null ? [] : [{ name, summary, flags, account: accounts.find((one) => one === name) }],
+  );
+  const described = commands.map(async ({ name, summary, flags, account }) => ({
+    ...{ name, summary, actions: account === undefined ? (actions[name] ?? []) : accountActions(account) },
+    flags: [
+      ...(name === "serve" ? settingsHelp() : account === undefined ? [] : accountFlags(account)),
+      ...(await Promise.all(flags.map(({ rows }) => rows()))).flat(),
+    ],
+  }));
+  process.stdout.write(completions(argv[0], await Promise.all(described)));
+  return 0;
 }
 
 async function runMcp(argv: readonly string[], distribution: Distribution): Promise<number> {
@@ -322,11 +389,16 @@ async function runModelCheck(argv: readonly string[], distribution: Distribution
     process.env,
     placeOf(distribution),
   );
-  await distribution.unpack?.(config);
   const { modelCheck } = await import("./model-check.ts");
   const { text, isGood } = await modelCheck(config.modelsDir, isJson);
   await Bun.write(Bun.stdout, text);
   return isGood ? 0 : 1;
+}
+
+/** Whether `mneme models pull` names a model that Mneme itself knows. */
+async function namesOptionalModel(argv: readonly string[]): Promise<boolean> {
+  const { OPTIONAL_MODELS } = await import("../compose/optional-models.ts");
+  return OPTIONAL_MODELS.some(({ id }) => argv.includes(id));
 }
 
 async function runModelsPull(argv: readonly string[], distribution: Distribution): Promise<number> {
@@ -338,6 +410,11 @@ async function runModelsPull(argv: readonly string[], distribution: Distribution
 async function runChild(argv: readonly string[]): Promise<number> {
   const { runChildProcess } = await import("../children/entry.ts");
   await runChildProcess(argv);
+  return 0;
+}
+
+async function runLicences(_argv: readonly string[], distribution: Distribution): Promise<number> {
+  await Bun.write(Bun.stdout, await distribution.licences());
   return 0;
 }
 
@@ -389,7 +466,7 @@ function print(lines: readonly string[]): number {
 }
 
 function startOf(distribution: Distribution): CommandStart {
-  return { environment: process.env, place: placeOf(distribution), unpack: distribution.unpack };
+  return { environment: process.env, place: placeOf(distribution) };
 }
 
 function placeOf({ shippedModelsDirectory }: Distribution): StartPlace {

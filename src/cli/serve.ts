@@ -1,45 +1,27 @@
 // `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal.
 // src/compose/service.ts builds the service.
 
-import type { Server } from "bun";
 import { listenForCommands } from "../compose/control-socket.ts";
+import { finishesWithin, type HttpServer, listen } from "../compose/http-server.ts";
 import type { compose as Compose, Service } from "../compose/service.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
-import { andThen, type Eventually } from "../kit/eventually.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { UsageError } from "../kit/flags.ts";
 import { createLog, type Log } from "../kit/log.ts";
 import { VERSION } from "../kit/version.ts";
 import { readableDuration } from "./terminal.ts";
 
-/** Maximum time, in milliseconds, that running requests get after a stop signal. Then their connections are closed. */
-const DRAIN_MS = 10_000;
-/**
- * Time without a request, in milliseconds, after which open connections count as idle and are closed at a stop. Clients
- * that send one request after the other send the next one within this time.
- */
-const QUIET_MS = 250;
-/** Interval, in milliseconds, at which a stop checks whether requests still arrive. */
-const QUIET_POLL_MS = 25;
 /**
  * Maximum time, in milliseconds, that stores and models get to close. Acknowledged data is durable even if they do not
  * close.
  */
 const CLOSE_MS = 20_000;
-/**
- * A connection is closed if no byte is sent in either direction for this number of seconds, in addition to the time for
- * which a search may wait for its turn. Searches take well under a second.
- */
-const IDLE_SECONDS = 60;
-/**
- * Maximum body size that Bun accepts. It is far above the API's own limit, so that the API answers 413 with a body;
- * Bun's own 413 has none.
- */
-const BODY_BYTES_MAX = 2 ** 40;
 
 /**
  * Serves until SIGTERM or SIGINT, then stops in order: no new connections, running requests finish, stores close. A
  * second signal ends the process at once.
+ * @param compose opens the service (compose/service.ts)
  * @param afterOpening called when this process has the data directory's lock
  * @returns the exit code
  * @throws UsageError if the address cannot be listened on; any error of `compose`
@@ -51,8 +33,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   print(`Mneme ${VERSION}`);
   print(`opening data directory ${config.dataDir} …`);
   const service = await compose({ config, log, clock: systemClock });
-  // Errors of `ready` are handled from the start, because `ready` rejects if the service closes before the models are
-  // ready.
+  // The rejection of `ready` is handled at once, because it also rejects if the service is closed before that.
   const modelsFailure: Promise<unknown> = service.ready.then(
     () => null,
     (error: unknown) => error ?? new Error("The models failed to start."),
@@ -62,13 +43,12 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   // The key is printed before anything else can fail: it is already stored, and its secret cannot be read again.
   if (service.firstKey !== null) print(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
-  let server: Server<undefined>;
+  let server: HttpServer;
   let stopCommands: () => Promise<void>;
-  const traffic = new Traffic();
   try {
     afterOpening();
     stopCommands = listenToCommands(config.dataDir, service, log);
-    server = listen(config, service, traffic);
+    server = await listenOn(config, service);
   } catch (error) {
     await service.close();
     throw error;
@@ -86,17 +66,17 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   }
   print("stopping …");
   service.announceStop();
-  // load balancers notice that this node is not ready, and send requests elsewhere
+  // until load balancers have noticed that this node is not ready, and send requests elsewhere
   if (outcome === null || outcome === STOP) await systemClock.sleep(config.drainMs);
   await stopCommands();
-  await shutDown(server, service, traffic, log);
+  await shutDown(server, service, log);
   if (outcome !== null && outcome !== STOP) throw outcome;
   print("stopped");
   return 0;
 }
 
 const STOP = Symbol("stop");
-/** Signals within this time (in milliseconds) after the first one count as the same request to stop. */
+/** Signals within this time after the first one, in milliseconds, count as the same request to stop. */
 const SAME_SIGNAL_MS = 1_000;
 
 // Resolves at the first SIGTERM or SIGINT. A clearly later signal exits the process at once. If the program was started
@@ -114,23 +94,16 @@ function stopSignal(): Promise<typeof STOP> {
   });
 }
 
-function listen(config: Config, service: Service, traffic: Traffic): Server<undefined> {
+async function listenOn(config: Config, service: Service): Promise<HttpServer> {
+  const { host: hostname, port, searchPatienceMs } = config;
   try {
-    return Bun.serve({
-      hostname: config.host,
-      port: config.port,
-      development: false, // Bun's error page would show stack, paths and source
-      reusePort: false, // with Bun's default, two servers could share a port unnoticed
-      idleTimeout: IDLE_SECONDS + config.searchPatienceMs / 1_000,
-      maxRequestBodySize: BODY_BYTES_MAX,
-      fetch: (request, server) =>
-        traffic.pass(() => service.handle(request, () => server.requestIP(request)?.address ?? "")),
-    });
+    if (service.threads !== null) return await service.threads.listen(hostname, port);
+    return listen({ hostname, port, isShared: false, searchPatienceMs, answer: service.handle });
   } catch (cause) {
     const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
-    const why = isTaken ? "another program is using this port" : cause instanceof Error ? cause.message : String(cause);
+    const why = isTaken ? "another program is using this port" : errorMessage(cause);
     throw new UsageError(
-      `Cannot listen on ${config.host}:${config.port}: ${why}. Choose another address with --port or --host.`,
+      `Cannot listen on ${hostname}:${port}: ${why}. Choose another address with --port or --host.`,
       {
         cause,
       },
@@ -159,65 +132,14 @@ function examples(url: string, isKeyGiven: boolean): string {
 `;
 }
 
-/** The requests of a server. After `end`, every response closes its connection. */
-class Traffic {
-  #isEnding = false;
-  #lastAt = Number.NEGATIVE_INFINITY;
-
-  /** Answers a request. */
-  pass(answer: () => Eventually<Response>): Eventually<Response> {
-    if (!this.#isEnding) return answer();
-    this.#lastAt = performance.now();
-    return andThen(answer(), (response) => {
-      response.headers.set("connection", "close");
-      return response;
-    });
-  }
-
-  /** From now on, responses have `Connection: close`, so that clients send no further request on their connections. */
-  end(): void {
-    this.#isEnding = true;
-    this.#lastAt = performance.now();
-  }
-
-  /** Time since the last request, or since `end`, in milliseconds. */
-  get quietMs(): number {
-    return performance.now() - this.#lastAt;
-  }
-}
-
-// The order avoids connection resets: Bun's `stop` closes idle connections, even if the next request has just arrived.
-// So connections are first made to end with a response, and only those that stay idle are closed.
-async function shutDown(server: Server<undefined>, service: Service, traffic: Traffic, log: Log): Promise<void> {
-  traffic.end();
-  try {
-    service.stopListening(server.port ?? 0);
-  } catch (err) {
-    log.warn({ err }, "new connections are accepted until the running requests have ended");
-  }
-  const startedAt = performance.now();
-  while (traffic.quietMs < QUIET_MS && performance.now() - startedAt < DRAIN_MS) await systemClock.sleep(QUIET_POLL_MS);
-  if (!(await finishesWithin(DRAIN_MS, server.stop(false)))) {
-    log.warn({ waitedMs: DRAIN_MS }, "requests did not finish in time; closing their connections");
-    await finishesWithin(DRAIN_MS, server.stop(true));
-  }
+async function shutDown(server: Pick<HttpServer, "drain">, service: Service, log: Log): Promise<void> {
+  await server.drain(log);
   if (!(await finishesWithin(CLOSE_MS, service.close()))) {
     log.error(
       { waitedMs: CLOSE_MS },
       "the stores did not close in time; acknowledged changes will be recovered at the next start",
     );
   }
-}
-
-// Resolves to whether `work` finished in time. Rejects if `work` rejects.
-async function finishesWithin(timeoutMs: number, work: Promise<void>): Promise<boolean> {
-  const giveUp = new AbortController();
-  const isInTime = await Promise.race([
-    work.then(() => true),
-    systemClock.sleep(timeoutMs, giveUp.signal).then(() => false),
-  ]);
-  giveUp.abort();
-  return isInTime;
 }
 
 function print(line: string): void {

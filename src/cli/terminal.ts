@@ -2,8 +2,8 @@
 // elsewhere. Logs are written by kit/log.ts.
 
 /**
- * Milliseconds between two updates of a progress display: the first on a terminal, where it is redrawn, the second
- * elsewhere, where each update is a line. Work that takes less time only prints its result.
+ * Milliseconds between two updates of a progress display: on a terminal, where it is redrawn, and elsewhere, where each
+ * update is a line. Work that takes less time only prints its result.
  */
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;
@@ -44,6 +44,15 @@ export function readableDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+const BYTE_UNITS = ["B", "KB", "MB", "GB", "TB"];
+
+/** Formats a size for people, in units of 1,000: `0 B`, `1.5 MB`, `23 GB`. */
+export function readableBytes(bytes: number): string {
+  let [size, unit] = [bytes, 0];
+  while (size >= 1000 && unit < BYTE_UNITS.length - 1) [size, unit] = [size / 1000, unit + 1];
+  return `${unit === 0 || size >= 10 ? Math.round(size) : size.toFixed(1)} ${BYTE_UNITS[unit]}`;
+}
+
 /** Progress display of a long task, on standard error. */
 export class Progress {
   readonly #startedAt = performance.now();
@@ -82,5 +91,25 @@ export class Progress {
     const percent = `${Math.floor(share * 100)} %`.padStart(5);
     const bar = this.#isTerminal ? `[${"=".repeat(filled)}${" ".repeat(BAR_CELLS - filled)}]` : "";
     return `${bar}${percent}${remaining}  `;
+  }
+}
+
+/** Milliseconds that work must take before `whileShown` shows anything. */
+const QUIET_MS = 2_000;
+
+/** Waits for work of unknown length; on a terminal, shows after two seconds that it goes on. */
+export async function whileShown<T>(label: string, work: Promise<T>): Promise<T> {
+  if (!process.stderr.isTTY) return work;
+  const startedAt = performance.now();
+  const progress = new Progress(label);
+  const timer = setInterval(() => {
+    const ms = performance.now() - startedAt;
+    if (ms >= QUIET_MS) progress.show(null, readableDuration(ms));
+  }, REDRAW_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    progress.clear();
   }
 }

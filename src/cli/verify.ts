@@ -37,6 +37,7 @@ const SENTENCES: Readonly<Record<DefectKind, string>> = {
   damaged_page: "pages of mneme.sqlite are damaged",
   unusable: "store cannot be used",
 };
+/** What can be done about damaged pages. */
 const LOSS = "restore a backup with `mneme restore`, or start with what is left: `mneme serve --accept-loss`";
 const PHASES: Readonly<Record<VerifyPhase, string>> = {
   pages: "pages of mneme.sqlite",
@@ -58,11 +59,12 @@ export async function verifyCommand(
   });
   if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
   const config = directoryConfig(flags, start);
-  const report = flags.has("--repair") ? await repaired(config, start) : await checked(config);
+  const report = flags.has("--repair") ? await repaired(config) : await checked(config);
   const text = flags.has("--json") ? JSON.stringify(report, null, 2) : summaryOf(report);
   return { text, exitCode: report.is_sound ? VERIFY_EXIT.sound : VERIFY_EXIT.defects };
 }
 
+/** Advice below defects of indexes. */
 const INDEX_ADVICE =
   "Indexes are derived: the start of a server builds what they lack, as after a restore, and so does mneme verify --repair.";
 const PARTS = { clock: systemClock, log: createLog("silent") };
@@ -75,7 +77,7 @@ function checked(config: Config): Promise<Verification> {
  * Through a server, everything is repaired there. Without one, the stores of record come first, so that what a start
  * would remove goes to the quarantine; then the indexes are opened as a start opens them, which repairs them.
  */
-async function repaired(config: Config, { unpack }: CommandStart): Promise<Verification> {
+async function repaired(config: Config): Promise<Verification> {
   let isServed = false;
   const report = await verifyDirectory(config, PARTS, (directory) => {
     isServed = directory.isServed;
@@ -83,8 +85,7 @@ async function repaired(config: Config, { unpack }: CommandStart): Promise<Verif
   });
   const isUnusable = report.defects.some(({ kind }) => kind === "unusable");
   if (isServed || isUnusable || (report.index ?? []).length === 0) return report;
-  await unpack?.(config);
-  // loaded when it is needed, because it loads the whole server and its unpacked libraries
+  // loaded when it is needed, because it loads the whole server and its libraries
   const { openIndexingDirectory } = await import("../compose/indexing-directory.ts");
   await using directory = await openIndexingDirectory(config, systemClock, createLog("silent"));
   const after = await reportOf(directory, "POST");

@@ -1,18 +1,22 @@
-// What a server does beside answering requests: ingestion, webhook deliveries, changes of embedding models, and
-// rebuilding indexes.
+// What a server does beside answering requests: ingestion, webhook deliveries, finding relations of memories, changes
+// of embedding models, and rebuilding indexes.
 
+import { MonthlyTokens } from "../account/monthly-tokens.ts";
+import { createPictureShrinker } from "../adapters/ocr/picture-shrinker.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
 import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
+import { PictureDescriber } from "../ingest/llm-extraction/picture-describer.ts";
 import { ModelChanger } from "../ingest/model-change.ts";
 import { Reindexer } from "../ingest/reindexer.ts";
 import { VectorBuilder } from "../ingest/vector-builder.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
-import type { NodeTasks } from "../ports/coordination.ts";
+import type { NodeTasks, TokenLimits } from "../ports/coordination.ts";
 import type { LanguageModel } from "../ports/language-model.ts";
 import { judgeByRules } from "../relations/judge.ts";
 import { RelationWorker } from "../relations/worker.ts";
 import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
+import { absentModels } from "./absent-models.ts";
 import type { Closers } from "./closers.ts";
 import { operatorLlm } from "./language-model.ts";
 import type { Models } from "./models.ts";
@@ -23,6 +27,7 @@ import type { Surroundings } from "./surroundings.ts";
 export interface WorkDependencies {
   readonly storage: Storage;
   readonly tasks: NodeTasks;
+  readonly monthlyTokens: TokenLimits;
   readonly index: ChunkIndex;
   readonly models: Models;
   readonly model: LanguageModel;
@@ -37,9 +42,9 @@ export interface BackgroundWork {
   readonly reindexer: Reindexer;
 }
 
-/** Interval, in milliseconds, at which a node looks for jobs that other nodes have accepted. */
+/** Interval, in milliseconds, at which a node looks for ingestion jobs that other nodes have accepted. */
 const CLAIM_EVERY_MS = 250;
-/** The same for memories that other nodes have completed, whose relations are to be found. */
+/** Interval, in milliseconds, at which a node looks for memories whose relations have not been looked for yet. */
 const RELATIONS_EVERY_MS = 1_000;
 
 /** Starts what this node does beside answering requests. `closers` stop it. */
@@ -81,8 +86,15 @@ function createWorker({ config, log, clock }: Surroundings, uses: WorkDependenci
   const { documents, pictures, preparer, embedders } = uses.models;
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
-  const extractor = new LlmExtractor({ accounts, extractions, model: uses.model, operator, clock, log });
+  const monthlyTokens = new MonthlyTokens(uses.monthlyTokens, clock);
+  const extractor = new LlmExtractor({ accounts, extractions, model: uses.model, operator, monthlyTokens, clock, log });
+  const describer = new PictureDescriber({
+    ...{ extractions, model: uses.model, operator, monthlyTokens, log },
+    dailyTokens: extractor.dailyTokens,
+    shrinker: createPictureShrinker(log),
+  });
   return new IngestWorker({
+    describer,
     stores,
     transactions,
     files,
@@ -105,7 +117,7 @@ function createWorker({ config, log, clock }: Surroundings, uses: WorkDependenci
 function createRelationWorker({ clock, log }: Surroundings, uses: WorkDependencies): RelationWorker {
   const { relations, memories, jobs } = uses.storage.stores;
   return new RelationWorker({
-    ...{ relations, memories, index: uses.index, judge: judgeByRules, clock, log },
+    ...{ relations, memories, index: uses.index, judge: judgeByRules, embedders: uses.models.embedders, clock, log },
     hasSpace: () => !uses.storage.disk.isFull,
     isIngesting: async () => (await jobs.nextJobInMs()) !== null,
     claimEveryMs: uses.storage.coordination === null ? undefined : RELATIONS_EVERY_MS,
@@ -123,6 +135,7 @@ function createModelChanger({ config, log, clock }: Surroundings, uses: WorkDepe
   return new ModelChanger({
     ...{ store, accounts, index, embedders, builder },
     ...{ freeSpace, upgrades, clock, log },
+    absentModels: () => absentModels(config),
     isMine: () => uses.tasks.isMine("model changes"),
     isShared: uses.storage.coordination !== null,
   });

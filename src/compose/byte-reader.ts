@@ -17,7 +17,7 @@ export class ByteReader {
     this.#reader = body?.getReader() ?? null;
   }
 
-  /** The next line without its line end; null at the end of the stream, also within a line. */
+  /** The next line without its line end; null if the stream ends before the line does. */
   async line(): Promise<string | null> {
     const taken: Uint8Array[] = [];
     for (;;) {

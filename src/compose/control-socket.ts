@@ -44,7 +44,7 @@ export function commandsTo(dataDir: string): Control {
   };
 }
 
-/** Calls `use` with a path of the socket that is short enough: through a link in a folder of this user if necessary. */
+/** Calls `use` with a path of the socket that is short enough; if necessary, through a link in a temporary folder. */
 function withShortPath<T>(dataDir: string, use: (path: string) => T): T {
   const path = join(dataDir, SOCKET);
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return use(path);

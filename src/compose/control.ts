@@ -1,19 +1,21 @@
-// What commands ask of the process that has the data directory: exports, imports, backups, checks, erasure, moves. The
-// process is a server, which a command reaches through the socket in the directory, or the command itself, if no
-// server runs.
+// Answers what commands ask of the process that has the data directory: exports, imports, backups, checks, erasure,
+// moves. That process is a server, which commands reach through the socket in the directory; if no server runs, it is
+// the command itself.
 
+import type { systemView } from "../api/system.ts";
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import { ExportError, type ExportRecord, parseExportRecord } from "../domain/project-export.ts";
 import type { ReindexEvent } from "../domain/reindex-event.ts";
 import type { FilledPart } from "../domain/store-copy.ts";
 import type { IndexDefect, OnVerifyProgress, Repair, Verification, VerifyEvent } from "../domain/verification.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import type { Log } from "../kit/log.ts";
 import type { VectorReader } from "../ports/vector-reader.ts";
 import type { ForgetRequest, Receipt } from "../services/forget.ts";
 import type { StoreCopies, StoreCopy } from "../stores/copies/copies.ts";
 import { StoreError } from "../stores/store-error.ts";
-import { bodyOf, type Frame, framesAnswer, framesOf, lineOf, linesOf, messageOf } from "./frames.ts";
+import { bodyOf, type Frame, framesAnswer, framesOf, lineOf, linesOf } from "./frames.ts";
 import type { PublicationLine, SkippedLine } from "./migration/publications.ts";
 import type { Closing } from "./storage.ts";
 
@@ -22,21 +24,29 @@ export type Control = (request: Request) => Promise<Response>;
 
 const NO_ERASURE = "Start the server first: only it can erase what its index holds.";
 const NO_SEARCH = "Start the server first: only it can search.";
+const NO_STATE = "No server runs on this data directory.";
 const NO_REINDEX = "Only a process with models can rebuild indexes.";
 const NO_VECTORS = "Start the server first: without it, the vectors of these stores cannot be read.";
 const NOT_MOVED = "This process cannot move data: run mneme migrate with the data directory or the database.";
-/** Length of the text that is sent at once. */
+/** Number of UTF-16 code units of lines that are collected before they are sent. */
 const CHUNK_CHARACTERS = 256 * 1024;
+
+/** The state of a server, as `GET /system` answers. */
+export type SystemAnswer = ReturnType<typeof systemView>;
+
 /** What only a running server can do. */
 export interface ServerActions {
-  /** Called when there are new memories to index. */
+  /** Called when memories were imported, which now have to be indexed. */
   readonly wakeIngest: () => void;
+  /** Erases a memory, user or project from all stores. */
   readonly forget: (request: ForgetRequest) => Promise<Receipt>;
   /** Removes failed memories from the indexes, and repairs what these lack. */
   readonly repairIndexes: (
     failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,
     onProgress: OnVerifyProgress,
   ) => Promise<readonly Repair[]>;
+  /** The state of the server, as `GET /v1/system` shows it. */
+  readonly system: () => Promise<SystemAnswer>;
   /** Answers an MCP request of whoever can open the data directory; see local-caller.ts. */
   readonly mcp: (request: Request) => Promise<Response>;
   /**
@@ -50,11 +60,11 @@ export interface ServerActions {
 /** What a move of the data to another store needs (migration/to-postgres.ts). */
 export interface MovingActions {
   readonly closing: Closing;
-  /** All publications after `after`, the place of the last one that is known; empty: from the first. */
+  /** All publications after the one at the place `after`; from the first one if it is empty. */
   readonly publications: (after: string) => AsyncGenerator<Frame<PublicationLine | SkippedLine>>;
 }
 
-/** What answers the requests. */
+/** What the answers need. */
 export interface ControlOptions {
   /** null if the stores cannot be copied. */
   readonly copies: StoreCopies | null;
@@ -101,6 +111,8 @@ export function createControl(options: ControlOptions): Control {
           return Response.json(await copies.import(recordsOf(request)).finally(() => server?.wakeIngest()));
         case "POST /forget":
           return Response.json(await needed(server, NO_ERASURE).forget((await request.json()) as ForgetRequest));
+        case "GET /system":
+          return Response.json(await needed(server, NO_STATE).system());
         case "POST /mcp":
           return await needed(server, NO_SEARCH).mcp(request);
         case "POST /reindex": {
@@ -116,18 +128,18 @@ export function createControl(options: ControlOptions): Control {
       }
     } catch (error) {
       if (!isForOperator(error)) log.error({ err: error }, "a request of a command failed");
-      return refusal(messageOf(error), isForOperator(error) ? 400 : 500);
+      return refusal(errorMessage(error), isForOperator(error) ? 400 : 500);
     }
   };
 }
 
-/** @throws Fault with the sentence if this process lacks what a request needs */
+/** Returns what a request needs. @throws Fault `invalid_state` with the sentence if this process does not have it */
 function needed<T>(what: T | null, sentence: string): T {
   if (what === null) throw new Fault("invalid_state", sentence);
   return what;
 }
 
-/** The stores of record, and the indexes of all projects. */
+/** Checks the stores of record, and the indexes of all projects. */
 async function verification(
   copies: StoreCopies,
   { verifyIndexes }: Pick<ControlOptions, "verifyIndexes">,
@@ -150,7 +162,9 @@ async function repaired(
   return { ...report, repairs: [...repairs, ...ofIndexes] };
 }
 
-/** Events of a check as lines. Progress that nobody has read yet is replaced by later progress. */
+/**
+ * Events of a check or repair, each as a line of JSON. Progress that was not read yet is replaced by later progress.
+ */
 async function* reporting(work: (onProgress: OnVerifyProgress) => Promise<Verification>): AsyncGenerator<Uint8Array> {
   const line = (event: VerifyEvent) => lineOf(event);
   let latest: VerifyEvent | null = null;
@@ -179,13 +193,13 @@ function ndjson(lines: AsyncGenerator<Uint8Array>): Response {
   return new Response(bodyOf(lines), { headers: { "content-type": "application/x-ndjson" } });
 }
 
-/** Each event as a line, which is sent at once; then a last line. */
+/** Events of a rebuild, each as a line of JSON; then the line `{"type":"end"}`. */
 async function* linesFor(events: AsyncGenerator<ReindexEvent>): AsyncGenerator<Uint8Array> {
   for await (const event of events) yield lineOf(event);
   yield lineOf({ type: "end" });
 }
 
-/** An answer with lines. A failure before the first line rejects; a later one becomes the last line. */
+/** An answer with these lines. Rejects if the first one cannot be made; a later failure becomes the last line. */
 async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
   const first = await lines.next();
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -202,7 +216,7 @@ async function streamed(lines: AsyncGenerator<string>): Promise<Response> {
   return new Response(bodyOf(pieces()), { headers: { "content-type": "application/x-ndjson" } });
 }
 
-/** A frame with the summary of a copy, then one for each part. */
+/** The value of a frame of a copy: first its summary, then one for each part. */
 export type CopyFrame = StoreCopy["summary"] | FilledPart["part"];
 
 async function* framesOfCopy({ summary, parts }: StoreCopy): AsyncGenerator<Frame<CopyFrame>> {
@@ -210,7 +224,7 @@ async function* framesOfCopy({ summary, parts }: StoreCopy): AsyncGenerator<Fram
   for await (const { part, bytes } of parts) yield { value: part, bytes: [bytes] };
 }
 
-/** Reads an answer with a copy of the stores. */
+/** Reads an answer with a copy of the stores. @throws Error if it has no summary */
 export async function readCopy(response: Response): Promise<StoreCopy> {
   const frames = framesOf<CopyFrame>(response);
   const first = await frames.next();

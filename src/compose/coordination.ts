@@ -1,10 +1,16 @@
-// What the nodes of a service agree on. With the embedded store there is one process, so it is in memory.
+// What the nodes of a service agree on: rate limits, quotas, requests in progress, and who does which task. With the
+// embedded store there is only one process, so it is in memory.
 
+import { hostname } from "node:os";
 import { InFlight } from "../account/idempotency.ts";
+import { localMonthlyTokens } from "../account/monthly-tokens.ts";
 import { QueryQuota } from "../account/query-quota.ts";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
+import type { Config } from "../config.ts";
+import type { NodeIdentity } from "../domain/system.ts";
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { VERSION } from "../kit/version.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Coordination } from "../ports/coordination.ts";
 import type { PostgresCoordination } from "../stores/postgres/coordination.ts";
@@ -16,27 +22,40 @@ import type { PostgresCoordination } from "../stores/postgres/coordination.ts";
 const COUNTED_KEYS_MAX = 100_000;
 const COUNTED_ADDRESSES_MAX = 20_000;
 
-/** What the only process of a service keeps in memory. */
-export function localCoordination(accounts: Pick<AccountStore, "usage">, clock: Clock): Coordination {
+/** Name, role and version of this node. */
+export function identityOf({ role }: Pick<Config, "role">): NodeIdentity {
+  return { name: hostname(), role, version: VERSION };
+}
+
+/** The coordination of the only process of a service, in memory. */
+export function localCoordination(
+  accounts: Pick<AccountStore, "usage">,
+  clock: Clock,
+  identity: NodeIdentity,
+): Coordination {
+  const startedAt = clock.now();
   return {
+    nodes: async () => [{ id: "local", ...identity, startedAt, seenAt: clock.now(), isUp: true }],
     callers: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_KEYS_MAX }),
     failures: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_ADDRESSES_MAX }),
     quotas: new QueryQuota(accounts, clock),
+    monthlyTokens: localMonthlyTokens(accounts),
     flights: new InFlight(),
     tasks: { isMine: () => true },
   };
 }
 
 /**
- * What several nodes agree on in their database.
- * @param clock times requests if it is not the clock of the system, for tests; otherwise the database server does
+ * The coordination of several nodes, in their database.
+ * @param clock the time of requests is that of the database server, unless a test passes another clock than the
+ *   system's
  */
 export function sharedCoordination(postgres: PostgresCoordination, clock: Clock): Coordination {
-  const { quotas, flights, tasks } = postgres;
+  const { quotas, monthlyTokens, flights, tasks } = postgres;
   const now = clock === systemClock ? undefined : () => clock.now();
   return {
     callers: postgres.window("key", RATE_WINDOW_MS, now),
     failures: postgres.window("address", RATE_WINDOW_MS, now),
-    ...{ quotas, flights, tasks },
+    ...{ quotas, monthlyTokens, flights, tasks, nodes: () => postgres.nodes() },
   };
 }

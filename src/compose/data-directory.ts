@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { NativeError } from "../adapters/native/addon.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../kit/clock.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 import { Closers } from "./closers.ts";
@@ -20,6 +21,7 @@ export interface DataDirectory extends AsyncDisposable {
    * @throws UsageError with the message of a refusal; Error if there is no answer
    */
   readonly ask: (method: "GET" | "POST", path: string, body?: string | ReadableStream<Uint8Array>) => Promise<Response>;
+  /** Answers a request without the checks of `ask`. */
   readonly control: Control;
   /** Whether a server has the directory and answers the requests. */
   readonly isServed: boolean;
@@ -28,7 +30,7 @@ export interface DataDirectory extends AsyncDisposable {
 
 /**
  * Opens a data directory, whether or not a server runs on it.
- * @param furtherOf opens what moving data or reading vectors needs; called if no server runs on the directory
+ * @param furtherOf opens what is needed to move data or read vectors; called only if no server runs on the directory
  * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be opened
  */
 export async function openDataDirectory(
@@ -55,9 +57,9 @@ export async function openDataDirectory(
   }
 }
 
-/** @throws UsageError if the data directory has no data of Mneme, unless PostgreSQL has it */
+/** Refuses a data directory without data, unless the data is in PostgreSQL. @throws UsageError */
 export function checkHasData({ dataDir, store }: Config): void {
-  if (store !== null) return; // the folder of a node can be deleted, and is filled again
+  if (store !== null) return; // the folder of a node may be empty: it is filled from the database
   if (existsSync(join(dataDir, "mneme.sqlite"))) return;
   throw new UsageError(`${dataDir} holds no data of Mneme: give the server's data folder with --data-dir.`);
 }
@@ -67,7 +69,7 @@ export function servedDirectory({ dataDir }: Pick<Config, "dataDir">): DataDirec
   return directoryOf(commandsTo(dataDir), true, async () => undefined);
 }
 
-/** A data directory whose requests `control` answers. */
+/** A data directory. @param control answers its requests */
 export function directoryOf(control: Control, isServed: boolean, close: () => Promise<void>): DataDirectory {
   const ask: DataDirectory["ask"] = (method, path, body) =>
     accepted(control(new Request(`http://mneme${path}`, { method, ...(body !== undefined && { body }) })));
@@ -80,7 +82,7 @@ async function accepted(answer: ReturnType<Control>): Promise<Response> {
     response = await answer;
   } catch (cause) {
     throw new Error(
-      `Another process uses the data directory, but does not answer: ${cause instanceof Error ? cause.message : cause}. If it is not a server, wait until it has ended.`,
+      `Another process uses the data directory, but does not answer: ${errorMessage(cause)}. If it is not a server, wait until it has ended.`,
       { cause },
     );
   }

@@ -1,4 +1,4 @@
-// The first key of a server.
+// The first API key of a server.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { AccountStore } from "../ports/account-store.ts";

@@ -1,9 +1,10 @@
 // Streams that a server sends to a command (control.ts): lines of JSON, or frames, which are lines with bytes after
 // them. A failure after the first byte was sent is the last line.
 
+import { errorMessage } from "../kit/error-message.ts";
 import { ByteReader } from "./byte-reader.ts";
 
-/** Time in milliseconds after which an answer ends that nobody reads. */
+/** Time in milliseconds after which an answer is ended if nobody reads it. */
 const UNREAD_MS_MAX = 10 * 60 * 1000;
 
 /** A value and bytes that belong to it. */
@@ -43,7 +44,7 @@ export function framesAnswer<Value>(frames: AsyncIterable<Frame<Value>>): Respon
   return new Response(bodyOf(pieces()), { headers: { "content-type": "application/octet-stream" } });
 }
 
-/** The frames of an answer. Read them to their end, or return. @throws Error if the answer is not complete */
+/** Reads the frames of an answer. If the caller stops early, the rest is cancelled. @throws Error if it is cut off */
 export async function* framesOf<Value>({ body }: Response): AsyncGenerator<Frame<Value>> {
   const reader = new ByteReader(body);
   try {
@@ -64,8 +65,10 @@ export async function* framesOf<Value>({ body }: Response): AsyncGenerator<Frame
 }
 
 /**
- * A body with these pieces. A failure becomes its last line. If nobody reads for a while, the pieces end, so that a
- * command that hangs does not hold a snapshot for ever.
+ * A body that consists of these pieces. A failure becomes its last line.
+ * @param unreadMsMax if nobody reads for this time, in milliseconds, the body fails and `pieces` is ended: a command
+ *   that
+ *   hangs must not hold a snapshot for ever
  */
 export function bodyOf(pieces: AsyncGenerator<Uint8Array>, unreadMsMax = UNREAD_MS_MAX): ReadableStream<Uint8Array> {
   let timer: Timer | null = null;
@@ -85,7 +88,7 @@ export function bodyOf(pieces: AsyncGenerator<Uint8Array>, unreadMsMax = UNREAD_
             void pieces.return(undefined);
           }, unreadMsMax);
         } catch (error) {
-          const failure: StreamFailure = { type: "error", message: messageOf(error) };
+          const failure: StreamFailure = { type: "error", message: errorMessage(error) };
           controller.enqueue(lineOf(failure));
           controller.close();
         }
@@ -115,9 +118,4 @@ export async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGe
   }
   const last = pieces.join("") + decoder.decode();
   if (last !== "") yield last;
-}
-
-/** The message of an error, for a person. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

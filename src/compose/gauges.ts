@@ -5,19 +5,20 @@ import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../metrics.ts";
+import type { IndexMaintenance } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { ProjectModelStore } from "../ports/project-model-store.ts";
 import type { RelationStore } from "../ports/relation-store.ts";
 
 /**
- * Maximum age of the number of memories, in milliseconds. It is cached because `/metrics` needs no key and counting
- * visits each memory.
+ * Maximum age, in milliseconds, of cached numbers. They are cached because `/metrics` needs no key, and counting
+ * memories visits each of them.
  */
 const COUNTS_MS = 5_000;
-/** The same for the memories whose relations are waiting: it shows how far they lag, which is less than a second. */
+/** The same for memories that wait for their relations. It is shorter, because they usually wait less than a second. */
 const WAITING_MS = 250;
 
-/** Declares gauges for the number of memories, model changes, the lanes, and the memory used by the server. */
+/** Declares the gauges. */
 export function declareGauges(
   metrics: Metrics,
   parts: {
@@ -27,10 +28,11 @@ export function declareGauges(
     readonly laneStatus: () => readonly LaneStatus[];
     /** The open indexes of a node; null if all of them are always open. */
     readonly indexUsage: (() => IndexUsage) | null;
+    readonly vectorIndexes: IndexMaintenance["vectorIndexes"];
     readonly clock: Clock;
   },
 ): void {
-  const { memories, relations, projectModels, laneStatus, indexUsage, clock } = parts;
+  const { memories, relations, projectModels, laneStatus, indexUsage, vectorIndexes, clock } = parts;
   const counts = atMostEvery(COUNTS_MS, clock, async () => memories.counts());
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], async () =>
     Object.entries(await counts()).map(([status, value]) => ({ labels: [status], value })),
@@ -56,6 +58,29 @@ export function declareGauges(
           { labels: [projectId, "missing"], value: missing },
         ];
       }),
+  );
+  metrics.gauge(
+    "mneme_vector_graph_chunks",
+    "Chunks of open projects that have a graph (HNSW) of their vectors: in the graph, and not in it yet.",
+    ["project", "state"],
+    async () =>
+      [...(await vectorIndexes())].flatMap(([projectId, { isGraphActive, build, vectorsMissing, graphChunks }]) =>
+        isGraphActive || build !== null
+          ? [
+              { labels: [projectId, "done"], value: graphChunks },
+              { labels: [projectId, "missing"], value: vectorsMissing },
+            ]
+          : [],
+      ),
+  );
+  metrics.gauge(
+    "mneme_vector_graph_searches",
+    "Vector searches that the graph of an open project has answered since it was opened.",
+    ["project"],
+    async () =>
+      [...(await vectorIndexes())]
+        .filter(([, { isGraphActive }]) => isGraphActive)
+        .map(([projectId, { graphSearches }]) => ({ labels: [projectId], value: graphSearches })),
   );
   if (indexUsage !== null) declareIndexUsage(metrics, indexUsage);
   metrics.gauge("mneme_lane_up", "Whether a process that runs the models is up.", ["lane", "provider"], () =>

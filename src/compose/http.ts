@@ -1,7 +1,8 @@
-// The HTTP application of a server: which operations, endpoints and pages it has, and what guards them.
+// Creates the HTTP application of a server from its operations, protocol endpoints and pages, with rate limits, CORS
+// and idempotency.
 
 import { Idempotency } from "../account/idempotency.ts";
-import { RateBuckets } from "../account/rate-limits.ts";
+import { RateBuckets, type RoutePattern } from "../account/rate-limits.ts";
 import { fileFormats } from "../adapters/documents/formats.ts";
 import { nativeJsonBodies } from "../adapters/native/json-bodies.ts";
 import { type App, createApp } from "../api/app.ts";
@@ -11,10 +12,12 @@ import type { Operation } from "../api/operation.ts";
 import { createUploads } from "../api/upload.ts";
 import { mem0Endpoints } from "../compat/mem0/endpoints.ts";
 import { Fault } from "../domain/fault.ts";
+import type { ThreadState } from "../domain/system.ts";
 import { createMcpEndpoint } from "../mcp/endpoint.ts";
 import { createHostRules } from "../mcp/hosts.ts";
 import { toolsOf } from "../mcp/tools.ts";
 import type { Metrics } from "../metrics.ts";
+import type { ModelRegistry } from "../models/registry.ts";
 import type { Coordination } from "../ports/coordination.ts";
 import type { ProfileService } from "../services/profile.ts";
 import { settling } from "../services/settling.ts";
@@ -24,9 +27,10 @@ import { createPages } from "./pages.ts";
 import type { Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Seconds until a client that was sent to a node without an API may try again, elsewhere. */
+/** Number of seconds after which a client that reached a node without an API may try again, on another node. */
 const OTHER_NODE_SECONDS = 1;
 
+/** The fault with which a node that only ingests answers requests. */
 function answersNoRequests(): Fault {
   const message = "This node only processes memories (MNEME_ROLE=ingest). Send requests to another node.";
   return new Fault("unavailable", message, { retryAfterSeconds: OTHER_NODE_SECONDS });
@@ -39,14 +43,18 @@ export function createHandle(
     readonly storage: Storage;
     readonly coordination: Coordination;
     readonly models: Models;
+    readonly registry: ModelRegistry;
     readonly metrics: Metrics;
     readonly operations: readonly Operation[];
     readonly profiles: ProfileService;
     readonly local: LocalCaller;
     readonly isStopping: () => boolean;
+    readonly threads: () => readonly ThreadState[];
+    readonly gatherCounts: () => Promise<void>;
   },
-): App {
-  const { storage, coordination, models, metrics, operations, profiles, local, isStopping } = uses;
+): { readonly app: App; readonly routes: readonly RoutePattern[] } {
+  const { storage, coordination, models, registry, metrics, operations, profiles, local } = uses;
+  const { isStopping, threads, gatherCounts } = uses;
   const { callers, failures, flights } = coordination;
   const { stores, transactions, files } = storage;
   const settled = settling(stores.memories, clock);
@@ -55,12 +63,14 @@ export function createHandle(
     createMcpEndpoint(mcp, createHostRules(config.mcpHosts, config.host, config.corsOrigins)),
     ...mem0Endpoints({ settled, clock }),
   ];
-  const buckets = new RateBuckets(config.rateLimits, [...operations, ...endpoints]);
+  const routes = [...operations, ...endpoints].map(({ method, path }) => ({ method, path }));
+  const buckets = new RateBuckets(config.rateLimits, routes);
   const pages = createPages({
     ...{ operations, buckets, metrics, laneStatus: models.laneStatus, disk: storage.disk },
-    isStopping,
+    modelProblems: () => registry.problems(),
+    ...{ isStopping, threads, gatherCounts },
   });
-  return createApp({
+  const app = createApp({
     operations,
     endpoints,
     pages: config.role === "ingest" ? pages.ofOperator : { ...pages.ofOperator, ...pages.ofUsers },
@@ -82,4 +92,5 @@ export function createHandle(
     clock,
     log,
   });
+  return { app, routes };
 }

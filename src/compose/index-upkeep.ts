@@ -1,4 +1,4 @@
-// Checks and repairs the open indexes of a running server, for `mneme verify`.
+// Checks and repairs the indexes of a running server, for `mneme verify`.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
@@ -8,9 +8,9 @@ import type { IndexFinding, IndexMaintenance, IndexOf, PublishIndex } from "../p
 import type { Stores } from "../ports/transactions.ts";
 import { verifyEach, visiblePages } from "./storage.ts";
 
-/** Memories that are put back to `processing` at once. */
+/** Number of memories that are put back to `processing` in one transaction. */
 const STEP_MEMORIES = 500;
-/** Interval, in milliseconds, between checks whether memories have been indexed again. */
+/** Milliseconds between two checks whether memories have been indexed again. */
 const POLL_MS = 200;
 
 /** What the checks and repairs need. */
@@ -23,11 +23,11 @@ export interface IndexUpkeepOptions {
   readonly clock: Clock;
 }
 
-/** The indexes of all projects of a server. */
+/** Checks and repairs the indexes on this machine. */
 export class IndexUpkeep {
   constructor(private readonly options: IndexUpkeepOptions) {}
 
-  /** Defects of all projects. Publications of a project wait while its parts are compared. */
+  /** Defects of the indexes. Publications of a project wait while the parts of its index are compared. */
   verify(onProgress: OnVerifyProgress): Promise<readonly IndexDefect[]> {
     const { stores, index, projects } = this.options;
     return verifyEach({ projects, memories: stores.memories }, async (id, completed) => {
@@ -37,8 +37,9 @@ export class IndexUpkeep {
   }
 
   /**
-   * Removes memories that became `failed` from the indexes, indexes memories again that lack parts, and waits until
-   * that is done. Damaged files are left to the next start, which replaces them.
+   * Removes memories that became `failed` from the indexes, and indexes incomplete memories again; resolves when that
+   * is done. Damaged files of an index stay until the next start, which replaces them.
+   * @param failed memories that became `failed` when the stores of record were repaired
    */
   async repair(
     failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>,

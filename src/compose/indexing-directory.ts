@@ -1,5 +1,5 @@
-// Opens a data directory for a command that needs models and indexes: the server that has the directory, or one of the
-// command's own, without a port.
+// Opens a data directory for a command that needs models and indexes: through the server that has the directory, or by
+// starting one in this process, without a port.
 
 import { NativeError } from "../adapters/native/addon.ts";
 import type { Config } from "../config.ts";
@@ -10,14 +10,15 @@ import { compose } from "./service.ts";
 
 /** A data directory whose process has its indexes open. */
 export interface IndexingDirectory extends DataDirectory {
-  /** Secret of the admin key if opening created the first one; it is not stored anywhere. */
+  /** Secret of the first admin key, if opening created it; it is not stored anywhere. */
   readonly firstKey: string | null;
 }
 
 /**
  * Opens a data directory and its indexes, whether or not a server runs on it.
- * @throws UsageError if the directory has no data of Mneme, unless it is to be created; StoreError, NativeError or
- *   ModelError if it cannot be opened
+ * @param options `creates`: whether a directory without data is created. Default: no
+ * @throws UsageError if the directory has no data of Mneme; StoreError, NativeError or ModelFilesError if it cannot be
+ *   opened
  */
 export async function openIndexingDirectory(
   config: Config,

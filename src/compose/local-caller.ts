@@ -1,9 +1,9 @@
-// The caller who can open the data directory, and so needs no API key: `mneme mcp` without a server's address.
+// The caller who needs no API key, because it can open the data directory: `mneme mcp` without the address of a server.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { Principal } from "../domain/scope.ts";
 
-/** A key of this process that is in no store and no file. It ends with the process. */
+/** A caller with an API key that exists only in the memory of this process. */
 export class LocalCaller {
   readonly #secret = `ctx_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
   readonly #principal: Principal;
@@ -18,12 +18,12 @@ export class LocalCaller {
     };
   }
 
-  /** The caller, if this is its secret; otherwise null. */
+  /** The rights of the caller, if this is its secret; otherwise null. */
   authenticate(secret: string): Principal | null {
     return secret === this.#secret ? this.#principal : null;
   }
 
-  /** A request for the application: with the key that it has, or with this caller's. */
+  /** The request for the application: with its own key if it has one, otherwise with that of this caller. */
   asLocal(request: Request): Request {
     const headers = new Headers(request.headers);
     headers.delete("host");

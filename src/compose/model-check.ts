@@ -1,15 +1,18 @@
 // Checks the installed models of this machine, for `mneme models check`. Loads none of them.
 
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { OPTIONAL_MODELS } from "../adapters/downloads/optional-models.ts";
 import { ModelFilesError } from "../adapters/inference/manifest-fields.ts";
 import { type ModelDescription, readModels, verifyModelFiles } from "../adapters/inference/model-files.ts";
 
 /** An installed model. */
 export interface CheckedModel {
   readonly id: string;
-  readonly kind: "embedder" | "reranker" | null;
-  /** null for a reranker. */
+  readonly kind: "embedder" | "reranker" | "reader" | null;
+  /** null for a reranker or reader. */
   readonly dimensions: number | null;
+  /** Id of the embedder whose words a reader uses; null for other models. */
+  readonly words: string | null;
   readonly languages: readonly string[];
   readonly licence: string | null;
   /** Size of model and tokeniser in bytes; null if one is missing. */
@@ -24,18 +27,26 @@ export interface CheckedModel {
  * @throws ModelFilesError if the folder cannot be read
  */
 export async function checkModels(modelsDir: string): Promise<readonly CheckedModel[]> {
-  const { embedders, rerankers, problems } = readModels(modelsDir);
+  const { embedders, rerankers, readers, problems } = readModels(modelsDir);
   const checked: CheckedModel[] = [];
-  for (const model of [...embedders.values(), ...rerankers.values()]) {
+  for (const model of [...embedders.values(), ...rerankers.values(), ...readers.values()]) {
+    if (isOptional(model) && !existsSync(model.modelPath)) continue; // it is not installed
     const { id, kind, languages, licence } = model;
     const dimensions = model.kind === "embedder" ? model.dimensions : null;
-    checked.push({ id, kind, dimensions, languages, licence, bytes: bytesOf(model), problem: await problemOf(model) });
+    const words = model.words?.id ?? null;
+    const found = { bytes: installedBytes(model), problem: await problemOf(model) };
+    checked.push({ id, kind, dimensions, words, languages, licence, ...found });
   }
   for (const [id, { message }] of problems) {
-    const unknown = { kind: null, dimensions: null, languages: [], licence: null, bytes: null };
+    const unknown = { kind: null, dimensions: null, words: null, languages: [], licence: null, bytes: null };
     checked.push({ id, ...unknown, problem: message });
   }
   return checked.sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+/** Whether the program knows the model, but does not ship it. */
+function isOptional({ id }: ModelDescription): boolean {
+  return OPTIONAL_MODELS.some(({ folder }) => folder === id);
 }
 
 async function problemOf(model: ModelDescription): Promise<string | null> {
@@ -48,7 +59,7 @@ async function problemOf(model: ModelDescription): Promise<string | null> {
   }
 }
 
-function bytesOf({ modelPath, tokenizer }: ModelDescription): number | null {
+function installedBytes({ modelPath, tokenizer }: ModelDescription): number | null {
   const sizes = [modelPath, tokenizer.path].map((path) => statSync(path, { throwIfNoEntry: false })?.size);
   return sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
 }

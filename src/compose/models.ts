@@ -1,13 +1,19 @@
-// Starts the processes that run models and prepare texts. language-model.ts connects to language models; nothing there
-// needs the native libraries, so a command can load it before they are unpacked.
+// Starts the processes that run models, read files and prepare texts. language-model.ts connects to language models.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createDocumentReader } from "../adapters/documents/document-reader.ts";
+import { downloadedModels } from "../adapters/downloads/optional-models.ts";
 import type { GpuOptions } from "../adapters/inference/gpu/gpu-plan.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
-import { type EmbedderDescription, embedderOf, fingerprintOf, readModels } from "../adapters/inference/model-files.ts";
+import {
+  type EmbedderDescription,
+  embedderOf,
+  fingerprintOf,
+  type ModelCatalogue,
+  readModelsWith,
+} from "../adapters/inference/model-files.ts";
 import { createPictureRecogniser } from "../adapters/ocr/picture-recogniser.ts";
 import { preparationCountFor } from "../adapters/preparation/preparation-count.ts";
 import { createPreparationProcess } from "../adapters/preparation/preparation-process.ts";
@@ -15,18 +21,17 @@ import type { Config } from "../config.ts";
 import type { Log } from "../kit/log.ts";
 import { machineShare } from "../kit/machine-share.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
-import type { Embedders, InstalledEmbedders, Rerankers } from "../ports/models.ts";
+import type { Embedders, InstalledEmbedders, LocalModels, Rerankers } from "../ports/models.ts";
 import type { PictureRecogniser } from "../ports/picture-recogniser.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
-import { installedModel } from "./optional-models.ts";
-
-export { connectLanguageModel } from "./language-model.ts";
+import { optionalModelFolder } from "./optional-models.ts";
 
 /** The models and the processes that read and prepare texts. */
 export interface Models {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
+  readonly local: LocalModels;
   readonly preparer: Preparer;
   readonly documents: DocumentReader;
   readonly pictures: PictureRecogniser;
@@ -36,13 +41,14 @@ export interface Models {
   readonly ready: () => Promise<void>;
 }
 
-/** Starts lanes and the preparation process. @throws ModelError with a sentence for the operator */
+/** Starts lanes and the preparation process. @throws ModelFilesError with a sentence for the operator */
 export async function startModels(
   { config, log }: { readonly config: Config; readonly log: Log },
   closers: Closers,
 ): Promise<Models> {
   const lanes = await createLanes({
     modelsDir: config.modelsDir,
+    installedDir: downloadedModels(config.dataDir),
     embedder: config.embedder,
     lanes: config.lanes,
     runtime: config.modelRuntime,
@@ -51,7 +57,7 @@ export async function startModels(
     log,
   });
   closers.add(() => lanes.close());
-  const preparer = preparerFor(embedderOf(readModels(config.modelsDir), config.embedder), log);
+  const preparer = preparerFor(embedderOf(catalogueOf(config), config.embedder), log);
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
@@ -59,6 +65,7 @@ export async function startModels(
   return {
     embedders: lanes.embedders,
     rerankers: lanes.rerankers,
+    local: lanes.local,
     preparer,
     documents,
     pictures,
@@ -71,12 +78,17 @@ export async function startModels(
 export function pictureRecogniserFor(config: Config, log: Log, closers: Closers): PictureRecogniser {
   const pictures = createPictureRecogniser({
     directory: join(config.dataDir, "recognised"),
-    modelFolder: () => installedModel("ocr", config),
+    modelFolder: () => optionalModelFolder("ocr", config),
     isKept: (name) => existsSync(join(config.dataDir, "uploads", name)),
     log,
   });
   closers.add(() => pictures.close());
   return pictures;
+}
+
+/** The models that ship with the program, and the default embedder. */
+function catalogueOf({ modelsDir, dataDir, embedder }: Config): ModelCatalogue {
+  return readModelsWith(modelsDir, downloadedModels(dataDir), embedder);
 }
 
 /** The settings about GPUs. */
@@ -99,7 +111,7 @@ export function startPreparation(
   { config, log }: { readonly config: Config; readonly log: Log },
   closers: Closers,
 ): { readonly preparer: Preparer; readonly embedders: InstalledEmbedders } {
-  const catalogue = readModels(config.modelsDir);
+  const catalogue = catalogueOf(config);
   const identityOf = (id: string) => {
     const found = embedderOf(catalogue, id);
     return { id, dimensions: found.dimensions, fingerprint: fingerprintOf(found) };

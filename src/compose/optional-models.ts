@@ -1,4 +1,4 @@
-// Where optional models are installed, and how they are downloaded, for commands and the server.
+// Optional models, which are not part of the program: where they are installed, and how they are downloaded.
 
 import { constants } from "node:fs";
 import { cp } from "node:fs/promises";
@@ -16,13 +16,13 @@ import { cacheDirectory } from "../kit/cache-directory.ts";
 
 export { OPTIONAL_MODELS, optionalModel, pullModel };
 
-/** The folders that may have optional models, the one that downloads go to last. */
+/** The folders that may have optional models. Downloads go to the last one. */
 export function optionalModelFolders({ modelsDir, dataDir }: Pick<Config, "modelsDir" | "dataDir">): readonly string[] {
   return [modelsDir, downloadedModels(dataDir)];
 }
 
-/** The folder of an installed model; null if it is not installed. */
-export function installedModel(id: string, config: Pick<Config, "modelsDir" | "dataDir">): string | null {
+/** The folder of an optional model; null if it is not installed. */
+export function optionalModelFolder(id: string, config: Pick<Config, "modelsDir" | "dataDir">): string | null {
   const model = optionalModel(id);
   return model === null ? null : installedFolder(model, optionalModelFolders(config));
 }

@@ -29,13 +29,13 @@ import { StoreQuarantine } from "../stores/store-quarantine.ts";
 import { StoredTraces } from "../stores/traces.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
-import { sharedCoordination } from "./coordination.ts";
+import { identityOf, sharedCoordination } from "./coordination.ts";
 import { storeLayout } from "./migration/layout.ts";
 import {
   createDirectory,
   flushNoted,
   indexOpener,
-  installedModel,
+  installedEmbedder,
   openEmbeddedStorage,
   type Storage,
   type StorageOptions,
@@ -51,7 +51,7 @@ const NODE_ID = "node-id";
 
 const NOTHING_OPEN: IndexUsage = { projects: 0, bytes: 0, closed: 0 };
 
-/** Opens the storage that the configuration names. */
+/** Opens the storage that the configuration names: embedded, or on PostgreSQL. */
 export function openStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
   return options.config.store === null ? openEmbeddedStorage(options, closers) : openPostgresStorage(options, closers);
 }
@@ -87,7 +87,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   closers.add(() => flushNoted({ stores, whyClosed }));
   refuseOtherDatabase(join(dataDir, DATABASE_ID), stores.databaseId);
 
-  const agreed = stores.coordination(log);
+  const agreed = stores.coordination(log, identityOf(config));
   await agreed.start();
   closers.add(() => agreed.stop());
   const files = new SharedSpool(openSpool(join(dataDir, "uploads"), { clock, log }), stores.files, log);
@@ -107,6 +107,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
   });
   return {
     ...{ stores, transactions: stores.transactions, files, openIndex, disk },
+    databaseBytes: () => stores.bytes(),
     coordination: sharedCoordination(agreed, clock),
     upkeep: [
       () => giveUpImports({ write, clock }, IMPORT_MS_MAX),
@@ -114,6 +115,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
       () => agreed.prune(RATE_WINDOW_MS),
     ],
     indexUsage: () => followed?.usage ?? NOTHING_OPEN,
+    readingThreads: null,
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
       const fault = faultOfDatabase(error) ?? faultOfStore(error);
@@ -144,7 +146,7 @@ function snapshotOf({ client, databaseId }: PostgresStores, withIndex: boolean):
   throw new Fault("invalid_state", message);
 }
 
-/** Checks the indexes that are in the folder, for a process that does not open them. */
+/** Checks copies of the indexes in the data directory, for a process that does not open them. */
 async function verifyHere(
   stores: PostgresStores,
   parts: IndexCopyDependencies,
@@ -157,7 +159,7 @@ async function verifyHere(
   );
 }
 
-/** How the index on this machine follows the changes of all nodes. */
+/** What the index on this machine needs to follow the changes of all nodes. */
 function followParts(stores: PostgresStores, embedders: InstalledEmbedders, clock: Clock): FollowDependencies {
   const { memories, jobs, projectModels, shared } = stores;
   return {
@@ -168,7 +170,7 @@ function followParts(stores: PostgresStores, embedders: InstalledEmbedders, cloc
     modelOf: async (id, own) => {
       const known = await projectModels.get(id);
       if (known === null) await projectModels.observe(id, modelIdOf(embedders, own.fingerprint), null);
-      const live = known === null || known.live === null ? own : installedModel(embedders, known.live);
+      const live = known === null || known.live === null ? own : installedEmbedder(embedders, known.live);
       return { live, isChanging: known?.change?.state === "building" };
     },
   };
@@ -182,13 +184,13 @@ async function projectsHere(index: FollowedChunkIndex, { accounts }: PostgresSto
   return here.filter((id) => existing.has(id));
 }
 
-/** The id of this node, which its folder keeps. */
+/** The id of this node, from a file that is created with the first one. */
 function nodeIdOf(path: string): string {
   if (!existsSync(path)) writeFileSync(path, `${crypto.randomUUID()}\n`, { mode: 0o600 });
   return readFileSync(path, "utf8").trim();
 }
 
-// The index has keys of memories and chunks, which mean something else in another database.
+// Refuses a data directory whose index belongs to another database: its keys stand for other memories there.
 function refuseOtherDatabase(path: string, id: string): void {
   const known = existsSync(path) ? readFileSync(path, "utf8").trim() : null;
   if (known === null) writeFileSync(path, `${id}\n`, { mode: 0o600 });

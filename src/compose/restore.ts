@@ -7,7 +7,10 @@ import type { FilledPart, StoreSummary } from "../domain/store-copy.ts";
 import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 
-/** What an empty data directory may have: its lock, the program's own files, and stores that are not complete. */
+/**
+ * Names that a data directory may have and still counts as empty: its lock, `lost+found` of a file system, folders of
+ * earlier builds (binary/installed.ts), and stores that are not complete.
+ */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
 
 /**
@@ -34,7 +37,7 @@ export function restoreInto(
 }
 
 /**
- * Runs `work` on a data directory that is empty, or in which a restore or a move did not end, and locks it meanwhile.
+ * Runs `work` while it holds the lock of a data directory that is empty, or has an unfinished restore or move.
  * @throws UsageError if the directory is not empty
  */
 export async function inEmptyDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {

@@ -10,13 +10,15 @@ import { FairQueue, type SearchQueue } from "../services/search-queue.ts";
 import type { Closers } from "./closers.ts";
 
 /**
- * Units of work (`UNITS`) in progress per lane from which on work waits: `alone` if one project has work, `shared` if
- * several have. Measured: decision 077.
+ * Number of units of work (`UNITS` in services/search-queue.ts) per lane that may be in progress before further work
+ * waits: `alone` if one project has work, `shared` if several have. docs/decisions/077 has the measurements.
  */
 const PER_LANE: Capacity = { alone: 16, shared: 2 };
 /** The same for a lane on a GPU, which embeds up to 64 queries together. */
 const PER_GPU_LANE: Capacity = { alone: 64, shared: 32 };
-/** Number of lanes that are counted at least, also while they start or are replaced. */
+/**
+ * Number of lanes that count at least, so that the capacity does not fall to zero while lanes start or are replaced.
+ */
 const LANES_MIN = 2;
 
 /** Upper bounds of the buckets of waits, in seconds. */

@@ -19,6 +19,7 @@ import { memoryAttributes } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { IndexDefect, OnVerifyProgress } from "../domain/verification.ts";
 import { removeUnreferencedFiles } from "../erasure/erasure.ts";
 import type { Space } from "../ingest/model-space.ts";
@@ -36,7 +37,7 @@ import type { StoreHooks } from "../stores/context.ts";
 import { StoreCopies } from "../stores/copies/copies.ts";
 import { giveUpImports } from "../stores/copies/import.ts";
 import { HIDDEN } from "../stores/project-rows.ts";
-import { openStores } from "../stores/sqlite/stores.ts";
+import { openStores, type SqliteStores } from "../stores/sqlite/stores.ts";
 import { faultOfStore, lossError, StoreError, storeError } from "../stores/store-error.ts";
 import { StoreQuarantine } from "../stores/store-quarantine.ts";
 import { StoredTraces } from "../stores/traces.ts";
@@ -51,20 +52,24 @@ export interface Storage {
   readonly stores: Stores;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
-  /** Opens the index for the vectors of these embedders. `countDamaged`: see IndexDependencies. */
+  /** Opens the index for the vectors of these embedders. `countDamaged` is called with numbers of damaged passages. */
   readonly openIndex: (embedders: InstalledEmbedders, countDamaged?: (passages: number) => void) => Promise<ChunkIndex>;
   /**
-   * The projects that this node opens before it serves: those whose index is on this machine. null if no other node
-   * uses the stores: then all projects are opened, and their indexes are compared with the rows.
+   * The projects whose index is on this machine; the node opens them before it serves. null if no other node uses the
+   * stores: then all projects are opened, and their indexes are compared with the rows.
    */
   readonly projectsHere: (() => Promise<readonly ProjectId[]>) | null;
-  /** The open indexes; null if all of them are always open. */
+  /** Number and size of the open indexes; null if all indexes are always open. */
   readonly indexUsage: (() => IndexUsage) | null;
   /** What the nodes on these stores agree on; null if there is only this process. */
   readonly coordination: Coordination | null;
+  /** Size of the database in bytes; null if all data is in the data directory. */
+  readonly databaseBytes: (() => Promise<number>) | null;
+  /** What other threads need to read these rows on connections of their own; null if they cannot. */
+  readonly readingThreads: Pick<SqliteStores, "changes" | "addNoted"> | null;
   /** Periodic work on these stores, for one node at a time. */
   readonly upkeep: readonly (() => Promise<void>)[];
-  /** Free space of the disk with the index, and of the memory. */
+  /** Free space on the disk with the index, and free memory. */
   readonly freeSpace: () => Promise<Space>;
   /**
    * Checks the indexes of all projects on copies, for a process that does not open them; null if there are no files to
@@ -91,7 +96,7 @@ export interface Closing {
   reopen(): Promise<void>;
 }
 
-/** How to open the storage. */
+/** Options of opening a storage. */
 export interface StorageOptions extends StoreHooks {
   readonly config: Config;
   readonly clock: Clock;
@@ -146,7 +151,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   closers.add(() => texts.close());
   if (acceptsLoss) await acceptLoss(stores, texts, quarantine, { log, now: clock.now() });
   const write = stores.inTransaction;
-  await giveUpImports({ write, clock }, 0); // nothing changes before both stores of record were compared
+  await giveUpImports({ write, clock }, 0); // a change, so it comes after both stores of record were compared
   const damagedFiles = new Quarantine(join(config.dataDir, "quarantine"), clock);
   damagedFiles.prune();
   const parts = { directory: projectsPath, archive: texts, quarantine: damagedFiles, log };
@@ -156,6 +161,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     projectsHere: null,
     indexUsage: null,
     coordination: null,
+    databaseBytes: null,
+    readingThreads: stores,
     upkeep: [],
     explainFailure: (error) => {
       const fault = faultOfStore(error);
@@ -182,7 +189,9 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   };
 }
 
-/** Stores the last uses of keys and the counts of activity that are only in RAM, unless changes are refused. */
+/**
+ * Writes the last uses of keys and the counts of activity, which are in RAM, to the stores, unless these are closed.
+ */
 export async function flushNoted({ stores, whyClosed }: Pick<Storage, "stores" | "whyClosed">): Promise<void> {
   if ((await whyClosed()) !== null) return;
   await stores.accounts.flush();
@@ -192,9 +201,13 @@ export async function flushNoted({ stores, whyClosed }: Pick<Storage, "stores" |
 /** The parts of an index that do not depend on the embedders. */
 type LocalIndexDependencies = Pick<IndexDependencies, "directory" | "archive" | "quarantine" | "log">;
 
-/** Makes the function that opens the index of these stores with `create`. `closers` close the index. */
+/**
+ * Returns the function that opens the index of these stores.
+ * @param closers close the index
+ * @param create creates the index; default: an embedded one
+ */
 export function indexOpener(
-  { projectModels, jobs }: Pick<Stores, "projectModels" | "jobs">,
+  { accounts, projectModels, jobs }: Pick<Stores, "accounts" | "projectModels" | "jobs">,
   parts: LocalIndexDependencies,
   closers: Closers,
   create: (parts: IndexDependencies, embedders: InstalledEmbedders) => ChunkIndex = (all) =>
@@ -203,8 +216,9 @@ export function indexOpener(
   return async (embedders, countDamaged) => {
     const all: IndexDependencies = {
       ...parts,
-      models: [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
-      earlierModelOf: async (id) => installedModel(embedders, (await projectModels.get(id))?.live ?? null),
+      models: () => [embedders.default, ...embedders.ids.map((id) => embedders.get(id))],
+      earlierModelOf: async (id) => installedEmbedder(embedders, (await projectModels.get(id))?.live ?? null),
+      vectorIndexOf: async (id) => (await accounts.project(id))?.settings.vector_index ?? DEFAULT_SETTINGS.vector_index,
       ...(countDamaged !== undefined && { countDamaged }),
       reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
     };
@@ -215,7 +229,7 @@ export function indexOpener(
 }
 
 /** The embedder with this id; null if it is not installed. */
-export function installedModel(embedders: InstalledEmbedders, id: string | null): EmbedderIdentity | null {
+export function installedEmbedder(embedders: InstalledEmbedders, id: string | null): EmbedderIdentity | null {
   return id !== null && embedders.ids.includes(id) ? embedders.get(id) : null;
 }
 
@@ -285,7 +299,7 @@ async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex
   await stores.jobs.reopen(result.incomplete);
 }
 
-/** Findings of all projects. */
+/** Runs a check for each project, and returns the defects of all. */
 export async function verifyEach(
   { projects, memories }: { readonly projects: () => Promise<readonly ProjectId[]> } & Pick<Stores, "memories">,
   verify: (

@@ -1,4 +1,4 @@
-// What every part of a server needs.
+// What every part of a server needs: settings, log and clock.
 
 import type { Config } from "../config.ts";
 import type { Clock } from "../kit/clock.ts";

@@ -29,6 +29,7 @@ export async function startUpkeep(
     () => storage.stores.idempotency.prune(),
     () => deletions.prune(),
     () => storage.stores.activity.prune(),
+    () => storage.stores.cases.prune(),
     () => void projects.purgeRemoved(), // a command may have removed a project while the server runs
     ...storage.upkeep,
   ].map((chore) => async () => {

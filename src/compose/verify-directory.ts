@@ -8,7 +8,9 @@ import { StoreError } from "../stores/store-error.ts";
 import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
 
 /**
- * @param ask gets the report from an open data directory
+ * Opens a data directory, and returns the report of a check. A directory whose stores of record are damaged or lost
+ * gets a report with the defect `unusable`.
+ * @param ask gets the report from the open data directory
  * @throws UsageError if the directory has no data of Mneme; StoreError or NativeError if it cannot be checked
  */
 export async function verifyDirectory(

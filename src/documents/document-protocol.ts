@@ -6,7 +6,9 @@
 import { invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { textOf } from "../kit/pieced-text.ts";
+import { splitsPair } from "../kit/surrogates.ts";
 import {
   type DocumentFile,
   type DocumentPart,
@@ -106,7 +108,7 @@ function cutText(text: string): string {
 export function encodeFailure(error: unknown): string {
   if (error instanceof UnreadPictures) return headLine({ pictures: error.ids });
   if (error instanceof ReadFailure) return headLine({ failure: { code: error.code, message: error.message } });
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return headLine(error instanceof FileUnavailable ? { unavailable: message } : { broken: message });
 }
 
@@ -202,8 +204,6 @@ function inCodePoints(pieces: readonly string[], marks: readonly PlaceMark[]): T
 
 function codePoints(text: string, start: number, end: number): number {
   let pairs = 0;
-  for (let at = start; at < end - 1; at++) {
-    if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) pairs++;
-  }
+  for (let at = start + 1; at < end; at++) if (splitsPair(text, at)) pairs++;
   return end - start - pairs;
 }

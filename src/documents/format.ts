@@ -42,7 +42,7 @@ export interface FileFormat {
   readonly otherMediaTypes?: readonly string[];
   /** Usual extensions of file names, in lower case and without the dot. */
   readonly extensions: readonly string[];
-  /** Whether its files are OLE containers. Those of other formats are encrypted if they are. */
+  /** Whether its files are OLE containers. An OLE container of any other format is an encrypted document. */
   readonly isOle?: boolean;
   /** How certain it is that a file has this format; null if it does not have it. */
   recognise(sample: FileSample): Certainty | null;

@@ -1,6 +1,7 @@
 // Lists the file formats that Mneme reads. detect.ts decides which of them a file has.
 
 import { invariant } from "../domain/fault.ts";
+import { mediaTypeIn } from "../kit/media-type.ts";
 import { EML, MBOX, MSG, ZIP } from "./containers/formats.ts";
 import { ICS, VCF } from "./content-lines/formats.ts";
 import { CSV } from "./csv/format.ts";
@@ -61,12 +62,12 @@ export const FORMAT_NAMES = new Intl.ListFormat("en-GB").format(
 );
 
 /**
- * The usual extension of files with this media type; null if no format has it, or none was given. Programs name files
- * `text/plain` that have another format, so that this type says nothing.
+ * The usual extension of files with this media type; null if no format has it, or none was given. Also null for
+ * `text/plain`, which programs send for text files of any format.
  */
 export function extensionOfMediaType(mediaType: string | null): string | null {
-  const type = mediaType?.split(";")[0]?.trim().toLowerCase();
-  if (type === undefined || type === "text/plain") return null;
+  const type = mediaTypeIn(mediaType ?? "");
+  if (type === "text/plain") return null;
   const format = FORMATS.find((each) => each.mediaType === type || each.otherMediaTypes?.includes(type) === true);
   return format?.extensions[0] ?? null;
 }

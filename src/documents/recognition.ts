@@ -2,7 +2,7 @@
 // said of those that were not read. A PictureRecogniser (adapters/ocr) reads the pictures in another process.
 
 import { readFileSync } from "node:fs";
-import { nullIfMissing } from "../kit/if-missing.ts";
+import { nullIfMissing } from "../kit/missing-files.ts";
 import type { Picture } from "../ocr/picture.ts";
 import type { RecognisedPicture } from "../ocr/recognised.ts";
 import type { Recognition } from "../ports/document-reader.ts";
@@ -12,38 +12,45 @@ import { countWere } from "./document.ts";
 export interface FilePictures {
   /** Decodes a picture. @throws ReadFailure if it is damaged, too large or not there */
   read(id: string): Promise<Picture>;
+  /** A PNG, JPEG or WebP as the file contains it, in colour; null if it does not contain it so. */
+  encoded?(id: string): Promise<Uint8Array | null>;
   close?(): Promise<void>;
 }
 
 /** Maximum number of pictures of a file whose text is recognised. */
 export const PICTURES_MAX = 500;
-/** What a person does to have pictures read. */
+/** Why pictures are not read if the models are missing, and the command that installs them. */
 const INSTALL = "text recognition is not installed (mneme models pull ocr)";
 
 /** The texts of the pictures in a file. */
 export class PictureTexts {
   /** Ids of pictures whose text is not known, in order. */
-  readonly #asked: string[] = [];
+  readonly #asked = new Set<string>();
 
   constructor(
     private readonly kind: Recognition["kind"],
     private readonly known: ReadonlyMap<string, RecognisedPicture>,
+    /** Why `known` has only descriptions; absent if it has texts. */
+    private readonly withoutTexts?: "off" | "missing",
   ) {}
 
-  /** Whether reading ends with the ids of the pictures. */
+  /**
+   * Whether pictures can still be recognised. If so, reading a file ends with the ids of its unknown pictures
+   * (`UnreadPictures`).
+   */
   get isWanted(): boolean {
     return this.kind === "wanted";
   }
 
-  /** Whether pictures are left out because the caller wants that. */
+  /** Whether pictures are left out because text recognition is off. */
   get isOff(): boolean {
-    return this.kind === "off";
+    return this.kind === "off" || this.withoutTexts === "off";
   }
 
   /** The text of a picture; null if it is not known. */
   text(id: string): RecognisedPicture | null {
     const found = this.known.get(id) ?? null;
-    if (found === null) this.#asked.push(id);
+    if (found === null) this.#asked.add(id);
     return found;
   }
 
@@ -54,7 +61,7 @@ export class PictureTexts {
 
   /** Why a file that has only pictures has no text. @param subject beginning of the sentence */
   failure(subject: string): string {
-    if (this.kind !== "done") return `${subject}, and ${this.whyNot}.`;
+    if (this.kind !== "done" || this.withoutTexts !== undefined) return `${subject}, and ${this.whyNot}.`;
     const problems = this.pageWarnings();
     const [first] = problems;
     if (first === undefined) return `${subject}, in which no text was found.`;
@@ -63,18 +70,18 @@ export class PictureTexts {
 
   /** Ids of the pictures whose texts have to be recognised, at most `PICTURES_MAX`; empty if none. */
   get missing(): readonly string[] {
-    return this.isWanted ? this.#asked.slice(0, PICTURES_MAX) : [];
+    return this.isWanted ? [...this.#asked].slice(0, PICTURES_MAX) : [];
   }
 
   /** Why pictures are not read: the end of a sentence. */
   get whyNot(): string {
-    if (this.kind === "missing") return INSTALL;
+    if (this.kind === "missing" || this.withoutTexts === "missing") return INSTALL;
     return this.isOff ? "text recognition is off" : `at most ${PICTURES_MAX} pages of a file are recognised`;
   }
 
   /** Sentences about pages that were not read, or not well. */
   pageWarnings(): readonly string[] {
-    const unread = this.isOff ? [] : this.#asked;
+    const unread = this.isOff ? [] : [...this.#asked];
     const left = spans(unread.map(Number)).map(
       (span) => `${span} ${isOne(span) ? "holds" : "hold"} no text but pictures, which were not read: ${this.whyNot}.`,
     );
@@ -89,7 +96,7 @@ export class PictureTexts {
   /** Sentences about pictures in a document that were not read, or not well. */
   pictureWarnings(): readonly string[] {
     if (this.isOff) return [];
-    const count = this.#asked.length;
+    const count = this.#asked.size;
     const left = count === 0 ? [] : [`${countWere(count, "picture")} not read: ${this.whyNot}.`];
     // most pictures in documents are drawings and photos without text
     const problems = [...this.known.values()].flatMap(({ id, problem, lines }) =>
@@ -105,7 +112,7 @@ export const NO_PICTURES: PictureTexts = new PictureTexts("off", new Map());
 /** The texts that a request gives. @throws Error of the operating system if their file cannot be read */
 export async function pictureTextsOf(recognition: Recognition): Promise<PictureTexts> {
   if (recognition.kind !== "done") return new PictureTexts(recognition.kind, new Map());
-  return new PictureTexts("done", recognisedAt(recognition.path));
+  return new PictureTexts("done", recognisedAt(recognition.path), recognition.withoutTexts);
 }
 
 /**
@@ -115,19 +122,39 @@ export async function pictureTextsOf(recognition: Recognition): Promise<PictureT
 export function recognisedAt(path: string): ReadonlyMap<string, RecognisedPicture> {
   const pictures = new Map<string, RecognisedPicture>();
   for (const line of linesAt(path)) {
-    const picture = decodePicture(line);
-    if (picture !== null) pictures.set(picture.id, picture);
+    const picture = decodeRecognised(line);
+    if (picture === null) continue;
+    const known = pictures.get(picture.id) ?? { ...UNREAD, id: picture.id };
+    pictures.set(picture.id, { ...known, ...picture });
   }
   return pictures;
 }
 
+/** What is known of a picture that only has a description. */
+const UNREAD = { width: 0, height: 0, lines: [], confidence: null, problem: null };
+
+/** Whether it was tried to read the text of a picture. */
+export function wasRead(picture: RecognisedPicture | undefined): boolean {
+  return picture !== undefined && (picture.width > 0 || picture.problem !== null);
+}
+
+/** A picture's description as a block of a text, marked as such; null if there is none. */
+export function descriptionOf(picture: RecognisedPicture | null): string | null {
+  return picture?.description === undefined ? null : `[description of a picture: ${picture.description}]`;
+}
+
+/** A line with the description of a picture, like one of `encodeRecognised`. */
+export function encodeDescription(id: string, description: string): string {
+  return `\n${JSON.stringify({ id, description })}\n`;
+}
+
 /** A line with the text of a picture. It begins with a line break, because the line before may be cut off. */
-export function encodePicture(picture: RecognisedPicture): string {
+export function encodeRecognised(picture: RecognisedPicture): string {
   return `\n${JSON.stringify(picture)}\n`;
 }
 
 /** The picture of a line; null if the line is something else, or cut off. */
-export function decodePicture(line: string): RecognisedPicture | null {
+export function decodeRecognised(line: string): RecognisedPicture | null {
   if (!line.startsWith('{"id":') || !line.endsWith("}")) return null;
   try {
     return JSON.parse(line) as RecognisedPicture;

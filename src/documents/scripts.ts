@@ -7,7 +7,7 @@
 export interface SuperscriptPlace {
   /** The text before it on the same line. */
   readonly before: string;
-  /** The text behind it on the same line; empty if it is unknown. */
+  /** The text after it on the same line; empty if it is unknown. */
   readonly after: string;
   /** Whether it certainly is the mark of a note, for example because it is a link to the note. */
   readonly isNote: boolean;
@@ -43,7 +43,7 @@ const VARIABLE = /(?<![\p{L}\p{M}\p{N}'’])\p{L}$/u;
 const ORDINAL =
   /^(?:st|nd|rd|th|er|re|ère|ere|d|nd|nde|e|è|ᵉ|ème|eme|es|ième|os?|as?|º|ª|\.º|\.ª|ro|do|ra|da|to|ta|mo|ma|vo|va|no|na|de|ste|:?a|:?e|й|я|е|го|ой|ый)$/iu;
 const ROMAN = /(?<![\p{L}\p{M}])[IVXLCivxlc]+$/u;
-/** Matches a chemical element behind a mass number. */
+/** Matches a chemical element after a mass number. */
 const ISOTOPE =
   /^(?:H|He|Li|Be|B|C|N|O|F|Ne|Na|P|S|Cl|K|Ca|Cr|Fe|Co|Ga|Sr|Tc|I|Xe|Cs|Tl|Pb|Po|Rn|Ra|Th|U|Pu|Am)(?!\p{L})/u;
 /** A bracketed term of a formula at the end of a text, in contrast to a remark in prose. */
@@ -52,7 +52,7 @@ const TERM = /\((?:[^()\s]{1,12}|[^()]{0,40}[+−–×·/=*-][^()]{0,40})\)$/u;
 const FORMULA = /(?:(?<!\p{Ll})[A-Z][a-z]?|[A-Z\d][a-z]?\)|\])$/u;
 
 /**
- * Writes a superscript behind the text `before`: as an exponent (`^6`), as marks of notes (`[12]`), or unchanged. It
+ * Writes a superscript after the text `before`: as an exponent (`^6`), as marks of notes (`[12]`), or unchanged. It
  * never continues a number.
  */
 export function superscript(written: string, { before, after, isNote, notes }: SuperscriptPlace): string {
@@ -113,7 +113,7 @@ function lettersBehind(
   return isPower ? `^${grouped(text)}` : text;
 }
 
-/** Writes a subscript behind the text `before`: as `_i`, or unchanged in a chemical formula. */
+/** Writes a subscript after the text `before`: as `_i`, or unchanged in a chemical formula. */
 export function subscript(
   written: string,
   { before, after }: { readonly before: string; readonly after: string },
@@ -125,7 +125,7 @@ export function subscript(
   if (/[\u2044/\s]$/u.test(base) || base === "") return text;
   if (!/[\p{L}\p{N})\]}'’′]$/u.test(base)) return text;
   if (/^\d{1,3}(?:[.,]\d)?$/.test(text) && FORMULA.test(base)) return text;
-  // a letter behind would be read as part of the index
+  // a letter after it would be read as part of the index
   const end = /^[\p{L}\p{N}]/u.test(after) && /[\p{L}\p{N}]$/u.test(text) ? " " : "";
   return `_${grouped(text)}${end}`;
 }

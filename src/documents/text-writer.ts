@@ -11,6 +11,8 @@ export interface Block {
   readonly text: string;
   /** Blocks of the same series are separated by a line feed, other blocks by an empty line. */
   readonly series: object | null;
+  /** How sure the text is, 0..1, if it was recognised in a picture. */
+  readonly ocrConfidence?: number | undefined;
 }
 
 /** Receives blocks. */
@@ -32,13 +34,17 @@ export class TextWriter implements BlockSink {
   #pieceUnits = 0;
   #units = 0;
   #series: object | null = null;
+  /** The place of the next block, if it begins one; and that of the blocks so far. */
   #place: Omit<PlaceMark, "at"> | null = null;
+  #current: Omit<PlaceMark, "at"> = {};
+  #isBehindPicture = false;
 
   constructor(private readonly budget: Budget) {}
 
   /** Sets the page, slide or sheet of the following blocks. */
   mark(place: Omit<PlaceMark, "at">): void {
     this.#place = place;
+    this.#current = place;
     this.#series = null;
   }
 
@@ -46,14 +52,18 @@ export class TextWriter implements BlockSink {
    * @param cells range of the cells of the sheet that the block consists of, such as `B2:D2`
    * @throws ReadFailure if the text exceeds the budget
    */
-  write({ text, series }: Block, cells?: string): void {
+  write({ text, series, ocrConfidence }: Block, cells?: string): void {
     // checked before the parts are joined
     this.budget.addText(text.length);
     const isFirst = this.#units === 0;
     this.#append(isFirst ? "" : series !== null && series === this.#series ? "\n" : "\n\n");
-    if (this.#place !== null || cells !== undefined) {
-      this.#marks.push({ at: this.#units, ...this.#place, ...(cells !== undefined && { cells }) });
+    const isPicture = ocrConfidence !== undefined;
+    const place = this.#place ?? (isPicture || this.#isBehindPicture ? this.#current : null);
+    if (place !== null || cells !== undefined) {
+      const more = { ...(cells !== undefined && { cells }), ...(isPicture && { ocrConfidence }) };
+      this.#marks.push({ at: this.#units, ...place, ...more });
     }
+    this.#isBehindPicture = isPicture;
     this.#place = null;
     this.#append(text);
     this.#series = series;

@@ -21,9 +21,9 @@ export const MEMORY_COUNTS = ["stored", "deleted", "failed"] as const;
 /** One of them. */
 export type MemoryCountName = (typeof MEMORY_COUNTS)[number];
 
-/** Name of a count: of memories, of answers by their state, or of the searches of a mode that took about as long. */
+/** Name of a count: of memories, of answers by their state, or of the searches of a mode in a class of durations. */
 export type ActivityName = MemoryCountName | AnswerState | `ms.${ModeName}.${number}`;
-/** Name of the number of memories that wait, of which a step has the highest. */
+/** Name of the number of waiting memories. Its value in a step is the highest that was seen. */
 export const QUEUE = "queue";
 
 /** The counts of a step, by their names; those that are absent are 0. */

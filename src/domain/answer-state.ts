@@ -2,7 +2,8 @@
 
 /**
  * `answered`; `partial`: nothing stored answers a part of the question, and the answer says which; `not_found`: nothing
- * stored answers it. Evidence and citations decide, not the words of a language model.
+ * stored answers it. What decides is the evidence, and which sources the answer cites or repeats, not whether a
+ * language model says that it found something.
  */
 export const ANSWER_STATES = ["answered", "partial", "not_found"] as const;
 /** State of an answer. */

@@ -41,7 +41,7 @@ export interface Message {
   readonly sources: readonly MessageSource[];
   /** Whether the caller disconnected before the answer was complete. */
   readonly isInterrupted: boolean;
-  /** null for a user's message, an interrupted one, and one of a version that did not know it. */
+  /** null for a user's message, an interrupted answer, and an answer that was stored before states existed. */
   readonly answerState: AnswerState | null;
   /** Unix milliseconds. */
   readonly createdAt: number;

@@ -1,5 +1,5 @@
-// Public ids of chunks and entities. They are computed from the keys, so they need not be stored, and encrypted, so
-// that they reveal neither the number nor the order of the chunks of a server.
+// Public ids of chunks and entities: their keys or hashes, encrypted. So ids need not be stored, and reveal neither the
+// number nor the order of the chunks of a server.
 
 import { type Cipheriv, createCipheriv, createDecipheriv } from "node:crypto";
 import type { EntityHash } from "./entity.ts";
@@ -9,10 +9,10 @@ import type { CursorBinding } from "./page.ts";
 /** Number of bytes of a project's secret: a key of AES-128. */
 export const PROJECT_SECRET_BYTES = 16;
 
-/** First half of the blocks of entities; that of chunks is 0. */
+/** First 64 bits of the block that is encrypted for an entity; those for a chunk are 0. */
 const OF_ENTITY = 1n;
 
-/** Maps the keys of a project's chunks to public ids. Different keys have different ids, and ids never change. */
+/** Public ids of the chunks and entities of a project. Different keys have different ids, and ids never change. */
 export class ChunkIds {
   /** AES-128 of single blocks: a permutation of 128-bit numbers. */
   readonly #cipher: Cipheriv;
@@ -32,7 +32,7 @@ export class ChunkIds {
     return `chunk_${base32(this.#cipher.update(this.#block))}` as ChunkId;
   }
 
-  /** The public id of an entity: `ent_`, and its hash in the same way as a chunk's key. */
+  /** The public id of an entity: `ent_` and the encrypted hash in base 32. */
   ofEntity(hash: EntityHash): EntityId {
     const block = Buffer.alloc(16);
     block.writeBigUInt64BE(OF_ENTITY);
@@ -47,7 +47,7 @@ export class ChunkIds {
     return block.readBigUInt64BE() === OF_ENTITY ? block.readBigUInt64BE(8) : null;
   }
 
-  /** Binds cursors to a list of the project that its index makes. */
+  /** The binding of cursors to a list that is read from the project's index, such as that of its entities. */
   cursorBinding(list: string): CursorBinding {
     return { list, secret: () => this.#secret };
   }

@@ -11,7 +11,10 @@ export interface DocumentPlace {
   readonly sheet?: string;
   /** Range of cells of the sheet, such as `B2:D14`. */
   readonly cells?: string;
-  /** Seconds from the beginning of a recording: of the first subtitle, and behind the last one. */
+  /** First and last line of a text file, from 1. */
+  readonly line?: number;
+  readonly lineEnd?: number;
+  /** Seconds from the beginning of a recording: where the first subtitle begins, and where the last one ends. */
   readonly fromSeconds?: number;
   readonly toSeconds?: number;
   /** Name of the function, class or other definition of source code. */
@@ -26,6 +29,8 @@ export const PLACE_FIELDS = [
   "slide",
   "sheet",
   "cells",
+  "line",
+  "lineEnd",
   "fromSeconds",
   "toSeconds",
   "symbol",
@@ -117,8 +122,9 @@ export function roleOf(speaker: string | null): "assistant" | "user" | null {
 }
 
 /**
- * The text of a chunk for models and the full-text index: `title. heading path. passage`. The title and headings are
- * left out if the passage begins with them, as it does if the title was extracted from the text.
+ * A passage as evidence, the reranker, the reader and extractive answers read it: `title. heading path. passage`, much
+ * like the search text. The title and headings are left out if the passage begins with them, as it does if the title
+ * was extracted from the text.
  */
 export function indexedText(title: string | null, headings: readonly string[], passage: string): string {
   const lead = [title ?? "", ...headings].map(withoutClosingMarks).filter((part, position, parts) => {
@@ -143,8 +149,8 @@ function lettersOf(text: string): string {
 }
 
 /**
- * The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`. Day and
- * speaker are left out if they are unknown.
+ * The text of a turn for full text, the reranker, the reader and extractive answers: `[8 May 2023] Ada: what she says`.
+ * Day and speaker are left out if they are unknown.
  */
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
@@ -153,8 +159,8 @@ export function turnText(turn: Turn, passage: string): string {
 /**
  * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`. An unknown day is left out. The
  * embedder was trained on sentences and uses the label of `turnText` less well. If the speaker is a role, the text is
- * `user: what they say`; without a speaker, it is the passage alone. Both have no day, because a day makes them harder
- * to find among other texts (docs/measurements.md).
+ * `user: what they say`; without a speaker, it is the passage alone. Neither has the day, because a day makes them
+ * harder to find among other texts (docs/measurements.md).
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);

@@ -22,6 +22,8 @@ export type FaultCode =
   | "chat_not_found"
   | "user_not_found"
   | "job_not_found"
+  | "case_not_found"
+  | "run_not_found"
   | "webhook_not_found"
   | "delivery_not_found"
   | "key_not_found"

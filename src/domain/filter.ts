@@ -1,5 +1,5 @@
 // Metadata filters: parses the caller's `filters`, with errors that name the position and the fix, and tests whether a
-// memory matches them. No input or output; retrieval decides which memories are tested.
+// memory matches them. No input or output. Indexes evaluate the same filters in the native core.
 
 import { isoTime, parseIsoTime } from "../kit/clock.ts";
 import {
@@ -115,13 +115,17 @@ export function narrowed<Given extends Filter | null>(
   return allOf(filter === null ? conditions : [...conditions, filter]);
 }
 
-/** A filter for the memories that match `filter` and were accepted by `at`, Unix milliseconds. */
-export function acceptedBy(filter: Filter | null, at: number): Filter {
-  const accepted = parseFilter({ created_at: { $lte: isoTime(at) } });
-  return filter === null ? accepted : allOf([accepted, filter]);
+/** A filter for the memories that match both; null matches all. */
+export function bothOf(filter: Filter | null, other: Filter): Filter {
+  return filter === null ? other : allOf([other, filter]);
 }
 
-/** @throws Fault `invalid_filter` for a filter that has no meaning at an earlier time: an index knows that of today */
+/** A filter for the memories that match `filter` and were accepted by `at`, Unix milliseconds. */
+export function acceptedBy(filter: Filter | null, at: number): Filter {
+  return bothOf(filter, parseFilter({ created_at: { $lte: isoTime(at) } }));
+}
+
+/** @throws Fault `invalid_filter` for a condition on `superseded_by`: indexes know only its value of today */
 export function refuseFilterThen(filter: Filter | null): void {
   if (filter === null || !hasConditionOn(filter, "superseded_by")) return;
   throw new Fault(

@@ -23,6 +23,10 @@ export type EventId = Branded<string, "EventId">;
 export type WebhookId = Branded<string, "WebhookId">;
 /** Public id of a deletion: `job_` and 26 characters. */
 export type DeletionId = Branded<string, "DeletionId">;
+/** Public id of a case: `case_` and 26 characters. */
+export type CaseId = Branded<string, "CaseId">;
+/** Public id of a run of the cases: `run_` and 26 characters. */
+export type CaseRunId = Branded<string, "CaseRunId">;
 /** Public id of a webhook delivery: `dlv_` and 26 characters. */
 export type DeliveryId = Branded<string, "DeliveryId">;
 
@@ -49,6 +53,8 @@ export const ID_PREFIXES = {
   webhook: "wh",
   delivery: "dlv",
   job: "job",
+  case: "case",
+  run: "run",
 } as const;
 /** Prefix of a public id. */
 export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];
@@ -102,7 +108,7 @@ export function fromBase32(text: string): Uint8Array {
   return bytes;
 }
 
-/** Patterns of ids, by prefix. They are compiled once, because every request checks an id. */
+/** Patterns of ids, by prefix. They are compiled once, because most requests check ids. */
 const PATTERNS = new Map<string, RegExp>();
 
 /** Whether `text` is a well-formed public id with this prefix. */

@@ -1,11 +1,13 @@
-// Selects the language model of a project (its own or the operator's) and estimates token counts.
+// Selects the language models of a project (its own or the operator's) and estimates token counts.
 // ports/language-model.ts defines how a model is called.
 
-import type { LlmSettings } from "./project.ts";
+import { isLowSurrogate } from "../kit/surrogates.ts";
+import type { LlmModelSettings, LlmProvider, LlmSettings } from "./project.ts";
 
 /** A language model and its address. */
 export interface LlmEndpoint {
-  /** http or https; the base URL of an OpenAI-compatible service, such as `https://api.example.com/v1`. */
+  readonly provider: LlmProvider;
+  /** http or https; the base URL of the service, such as `https://api.example.com/v1` for `openai`. */
   readonly baseUrl: string;
   readonly model: string;
   /** API key for this address; null if none is sent. */
@@ -17,27 +19,87 @@ export interface LlmEndpoint {
   readonly isTrusted: boolean;
 }
 
-/** The language model in the operator's configuration. A field is null if it is not configured. */
-export interface OperatorLlm {
+/** A language model in the operator's configuration. A field is null if it is not configured. */
+export interface OperatorModel {
+  readonly provider: LlmProvider;
   readonly baseUrl: string | null;
   readonly model: string | null;
   readonly apiKey: string | null;
 }
 
+/** The language models in the operator's configuration. */
+export interface OperatorLlm extends OperatorModel {
+  /** For projects without a `base_url` and without fallbacks of their own. */
+  readonly fallbacks: readonly OperatorModel[];
+  /** Tokens per project and calendar month, for projects without a `base_url`; null means unlimited. */
+  readonly monthlyTokensMax: number | null;
+}
+
+/** A language model that a project may call. */
+export interface ConfiguredLlm {
+  readonly endpoint: LlmEndpoint;
+  /** Sampling temperature, 0..2; null if not configured. */
+  readonly temperature: number | null;
+  /** Maximum length of an answer, in tokens; null if not configured. */
+  readonly outputTokensMax: number | null;
+  /** Tokens of the project per month from which the model is no longer called; null means unlimited. */
+  readonly monthlyTokensMax: number | null;
+}
+
+/** The language models of a project: the one to call, then those to call while it fails, in order. */
+export type LlmChain = readonly [ConfiguredLlm, ...ConfiguredLlm[]];
+
+/** Addresses of the providers that have a single one. */
+export const PROVIDER_ADDRESSES: Readonly<Partial<Record<LlmProvider, string>>> = {
+  anthropic: "https://api.anthropic.com",
+  gemini: "https://generativelanguage.googleapis.com",
+};
+
 /**
- * The language model of a project. The project's settings take precedence over the operator's. The operator's key is
- * never sent to an address that a project chose. Returns null if no address or no model is configured.
+ * The language models of a project. The project's settings take precedence over the operator's. A key is only sent to
+ * the address that it was given for. Models without an address or a name are left out. Returns null if none is left.
  */
-export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint | null {
+export function llmOf(own: LlmSettings, operator: OperatorLlm): LlmChain | null {
+  const usesOperators = own.base_url === null && own.fallbacks.length === 0;
+  const limit = own.monthly_token_limit ?? (own.base_url === null ? operator.monthlyTokensMax : null);
+  const first = { ...own, monthly_token_limit: limit };
+  const others = usesOperators
+    ? operator.fallbacks.map((model) => configuredOf({ ...first, model: null, api_key: null }, model))
+    : own.fallbacks.map((fallback) => configuredOf(withDefaultsOf(first, fallback), operator));
+  const [head, ...tail] = [configuredOf(first, operator), ...others].filter((model) => model !== null);
+  return head === undefined ? null : [head, ...tail];
+}
+
+// What a fallback does not set is as for the first model. It uses the first model's key only at the same address. Both
+// monthly limits hold.
+function withDefaultsOf(first: LlmModelSettings, fallback: LlmModelSettings): LlmModelSettings {
+  const isSameAddress = fallback.base_url === first.base_url;
+  const limits = [first.monthly_token_limit, fallback.monthly_token_limit].filter((limit) => limit !== null);
+  return {
+    ...fallback,
+    api_key: fallback.api_key ?? (isSameAddress ? first.api_key : null),
+    temperature: fallback.temperature ?? first.temperature,
+    max_output_tokens: fallback.max_output_tokens ?? first.max_output_tokens,
+    monthly_token_limit: limits.length === 0 ? null : Math.min(...limits),
+  };
+}
+
+function configuredOf(own: LlmModelSettings, operator: OperatorModel): ConfiguredLlm | null {
+  const isOperators = own.base_url === null;
   const baseUrl = own.base_url ?? operator.baseUrl;
   const model = own.model ?? operator.model;
   if (baseUrl === null || model === null) return null;
-  const isOperators = own.base_url === null;
   return {
-    baseUrl,
-    model,
-    apiKey: isOperators ? (own.api_key ?? operator.apiKey) : own.api_key,
-    isTrusted: isOperators || own.is_address_trusted,
+    endpoint: {
+      provider: isOperators ? operator.provider : own.provider,
+      baseUrl,
+      model,
+      apiKey: isOperators ? (own.api_key ?? operator.apiKey) : own.api_key,
+      isTrusted: isOperators || own.is_address_trusted,
+    },
+    temperature: own.temperature,
+    outputTokensMax: own.max_output_tokens,
+    monthlyTokensMax: own.monthly_token_limit,
   };
 }
 
@@ -110,7 +172,7 @@ export function unitsWithin(text: string, tokensMax: number): number {
     const code = text.charCodeAt(at);
     left -= costOf(code, kind);
     kind = kindOfUnit(code);
-    if (left < 0) return at > 0 && isSecondHalf(code) ? at - 1 : at;
+    if (left < 0) return at > 0 && isLowSurrogate(code) ? at - 1 : at;
   }
   return text.length;
 }
@@ -131,8 +193,4 @@ function kindOfUnit(code: number): number {
 
 function isHalf(code: number): boolean {
   return code >= 0xd800 && code < 0xe000;
-}
-
-function isSecondHalf(code: number): boolean {
-  return code >= 0xdc00 && code < 0xe000;
 }

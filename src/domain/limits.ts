@@ -1,5 +1,5 @@
-// Every limit of the API; the name of a limit tells its unit. Exceptions: request rates are in account/rate-limits.ts,
-// plan quotas in project.ts.
+// Limits of the API; the name of a limit tells its unit. Request rates are in account/rate-limits.ts, plan quotas in
+// project.ts, limits of filters in filter.ts, and those of relations in relation.ts.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -31,11 +31,11 @@ export const LIMITS = {
   /** Maximum size of `metadata` as compact UTF-8 JSON. */
   metadataBytes: 10 * KiB,
   tagsPerMemory: 50,
-  /** Sentences about what was not read of a file. */
+  /** Maximum number of sentences about what was not read of a file. */
   warningsPerMemory: 20,
-  /** Files in a file, with those in the files in it. */
+  /** Maximum number of files in an archive, mailbox or message, at all depths. */
   partsPerContainer: 1_000,
-  /** Size of all of them. */
+  /** Maximum size of all these files together. */
   unpackedBytes: 500 * 1024 * 1024,
   tagCharacters: 256,
   titleCharacters: 1024,
@@ -64,8 +64,14 @@ export const LIMITS = {
   /** Maximum number of memories on a map. */
   mapPoints: 20_000,
   mapPointsDefault: 5_000,
-  /** Maximum number of entities of a project that have a name or a merge of a person. */
+  /** Maximum number of entities of a project that people named or merged. */
   entityNotes: 10_000,
+  /** Maximum number of cases of a project, of memories that a case expects, and of runs that are in progress. */
+  casesPerProject: 1_000,
+  memoriesPerCase: 100,
+  caseRunsInProgress: 5,
+  /** Maximum number of models that are added to a deployment. */
+  installedModels: 1_000,
   queryCharacters: 8_192,
   requestIdCharacters: 128,
   /** Maximum length of a user's `name` and `email`, and of the names of keys and projects. */
@@ -100,7 +106,7 @@ export const LIMITS = {
   chatTurns: 20,
   /** Maximum number of messages that wait while another one in the same chat is being answered. */
   messagesWaitingPerChat: 16,
-  /** Maximum number of steps of an activity. */
+  /** Maximum number of steps of activity in one response. */
   activitySteps: 1_000,
   webhooksPerProject: 10,
   webhookUrlCharacters: 2_048,

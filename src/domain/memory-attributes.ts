@@ -40,17 +40,17 @@ export interface MemoryAttribute {
    * null.
    */
   readonly setBy: "caller" | "extraction" | "server" | "relations";
-  /** Whether requests have it. Another attribute that a caller sets may bring it with it. */
+  /** Whether it is a field of requests. `occurredAtGiven` is none: it is taken from `occurredAt`. */
   readonly isInput: boolean;
   /** Whether filters can compare it. They compare parts of `metadata` by paths. */
   readonly isFilterable: boolean;
   /** Whether requests can be limited to the memories with one of its values. */
   readonly isScope: boolean;
-  /** Whether search results show it. since later: sources of messages from earlier versions lack it. */
+  /** Whether search results show it. since later: yes, but sources of messages from earlier versions lack it. */
   readonly inResults: "always" | "since later" | "never";
   /**
-   * Whether exports write it if it is null. since later: not, because files of earlier versions lack it. never: nor if
-   * it has a value, because other records say it.
+   * Whether exports write it. always: also if it is null. since later: only if it has a value, because files of earlier
+   * versions lack it. never: other records say it.
    */
   readonly inExports: "always" | "since later" | "never";
   /** Name in the records of exports, if it differs from the API. */

@@ -45,8 +45,8 @@ export interface Memory extends MemoryAttributes {
   readonly key: MemoryKey;
   readonly id: MemoryId;
   /**
-   * Incremented with every new content and every retry. The result of a job that worked on an older version is
-   * discarded.
+   * Incremented whenever the memory is to be processed again: with new content, a retry, or a new indexing. The result
+   * of a job that worked on an older version is discarded.
    */
   readonly version: number;
   readonly state: MemoryState;
@@ -91,7 +91,9 @@ export interface MemorySource {
   readonly warnings?: readonly string[];
 }
 
-/** A file that is kept until its text is published: an uploaded file, or the long text of a JSON body as UTF-8. */
+/**
+ * A file that is kept at least until its text is published: an uploaded file, or the long text of a JSON body as UTF-8.
+ */
 export interface ReceivedFile {
   /** Name of the file in `UploadFiles`. */
   readonly file: string;
@@ -101,6 +103,8 @@ export interface ReceivedFile {
   readonly source: MemorySource | null;
   /** What the uploader says of pictures; absent: the project's setting holds. */
   readonly ocr?: OcrMode | undefined;
+  /** Whether it was fetched again for the same memory: what was said of pictures at first still holds. Default: no. */
+  readonly isFetchedAgain?: boolean;
   /** Whether the file stays after its text was read, as an original. Default: no. */
   readonly isOriginal?: boolean;
 }

@@ -1,4 +1,5 @@
-// Keyset paging: newest first by key, with a cursor that is valid only for the list that it came from.
+// Keyset paging: a page begins after the last key of the page before, which a cursor has. A cursor is valid only for
+// the list that it came from.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Fault } from "./fault.ts";

@@ -18,7 +18,8 @@ import {
   type MemoryAttributes,
   type ScopeName,
 } from "./memory-attributes.ts";
-import { PLAN_NAMES, type ProjectSettings } from "./project.ts";
+import { type LlmSettingsWithoutKeys, PLAN_NAMES, type ProjectSettings } from "./project.ts";
+import { MODE_NAMES } from "./ranking.ts";
 import { RELATION_KINDS } from "./relation.ts";
 import { WEBHOOK_EVENTS } from "./webhook.ts";
 
@@ -55,17 +56,15 @@ export interface ExportEnd {
   readonly sha256: string;
 }
 
-/** Settings without the key of the language model, and without `is_address_trusted`, which only admins set. */
-export type ExportedSettings = Omit<ProjectSettings, "llm"> & {
-  readonly llm: Omit<ProjectSettings["llm"], "api_key" | "is_address_trusted">;
-};
+/** Settings without the keys of language models. */
+export type ExportedSettings = Omit<ProjectSettings, "llm"> & { readonly llm: LlmSettingsWithoutKeys };
 
 /** A field of the records of one type. */
 export interface ExportField<Value = unknown> {
   /** What a value must be, for messages. */
   readonly what: string;
   readonly test: (value: unknown) => value is Value;
-  /** How a column has the value. apart: it is not the value of one column. */
+  /** How a column stores the value. apart: it is not that of a single column. */
   readonly form: "text" | "integer" | "flag" | "json" | "hex" | "base64" | "apart";
   /** Name of the column, if it is not that of the field. */
   readonly column?: string;
@@ -309,6 +308,15 @@ export const EXPORT_FIELDS = {
   },
   /** What a person said of an entity: 16 hexadecimal digits, as `merged_into`. */
   entity: { entity: entityHash, name: orNull(text), merged_into: orNull(entityHash), updated_at: count },
+  /** A question with the memories that a search should find; null: none should be found. */
+  case: {
+    id: idOf("case"),
+    query: text,
+    userId: column("user_id", orNull(text)),
+    mode: orNull(oneOf(MODE_NAMES)),
+    memory_ids: orNull(listOf(idOf("mem"))),
+    created_at: count,
+  },
   /** Queries and tokens of a calendar month (UTC). */
   usage: { month_start: count, queries: count, prompt_tokens: count, completion_tokens: count },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, ExportField>>>>;

@@ -34,8 +34,22 @@ export const SUPERSEDING = ["off", "suggest", "on"] as const;
 /** Whether relations of memories are found. */
 export type Superseding = (typeof SUPERSEDING)[number];
 
-/** Language model settings of a project. If a setting is null, the operator's configuration applies. */
-export interface LlmSettings {
+/** How vectors are searched: by a scan, by a graph (HNSW), or by the graph where the project is very large. */
+export const VECTOR_INDEXES = ["auto", "scan", "hnsw"] as const;
+/** How vectors are searched. */
+export type VectorIndexName = (typeof VECTOR_INDEXES)[number];
+
+/** Protocols of language models. */
+export const LLM_PROVIDERS = ["openai", "ollama", "anthropic", "gemini"] as const;
+/** Protocol of a language model. `openai` is also spoken by many other services and servers. */
+export type LlmProvider = (typeof LLM_PROVIDERS)[number];
+
+/**
+ * A language model as a project configures it. `llmOf` (language-model.ts) says what applies where a setting is null.
+ */
+export interface LlmModelSettings {
+  /** Protocol of `base_url`. Without a `base_url`, the operator's protocol applies. */
+  readonly provider: LlmProvider;
   readonly base_url: string | null;
   readonly model: string | null;
   /** API key of the language model. It is never returned by the API, and is deleted when the address changes. */
@@ -44,6 +58,21 @@ export interface LlmSettings {
   readonly is_address_trusted: boolean;
   readonly temperature: number | null;
   readonly max_output_tokens: number | null;
+  /**
+   * Tokens of the project per calendar month (UTC) from which the model is no longer called; null means unlimited. That
+   * of the first model applies to its fallbacks too.
+   */
+  readonly monthly_token_limit: number | null;
+}
+
+/** Maximum number of fallbacks. */
+export const LLM_FALLBACKS_MAX = 3;
+
+/** Language model settings of a project: the model, and those that are called in order while it fails. */
+export interface LlmSettings extends LlmModelSettings {
+  /** Whether the models see pictures, and describe those of files. */
+  readonly vision: boolean;
+  readonly fallbacks: readonly LlmModelSettings[];
 }
 
 /** Settings that a project's owner can change. The names are those of the API, because they are stored as received. */
@@ -57,9 +86,8 @@ export interface ProjectSettings {
   /** Number of days for which the texts of deleted memories are kept. */
   readonly retention_days: number;
   /**
-   * Score in 0..1. If the best result has a lower score, there is no evidence for an answer. null: the default of the
-   * model of the project's index for the mode of the search (`RetrievalTuning.evidenceMin`). 0: a question is answered
-   * whatever was found.
+   * Evidence, 0..1, below which a question is not answered. null: the default of the model of the project's index, or
+   * of its reader, for the mode of the search (`Ranking.evidenceMin`). 0: a question is answered if anything was found.
    */
   readonly min_evidence: number | null;
   /** Mode of searches, queries and chat messages that name none. */
@@ -72,18 +100,51 @@ export interface ProjectSettings {
   readonly time_zone: string | null;
   /** Whether the originals of uploaded files are kept. A change concerns files that are sent later. */
   readonly keep_files: boolean;
+  /** Results obey scopes and filters in each. */
+  readonly vector_index: VectorIndexName;
 }
+
+/** Language model settings without keys, and without `is_address_trusted`, which only admins set. */
+export type LlmSettingsWithoutKeys = Omit<LlmSettings, "api_key" | "is_address_trusted" | "fallbacks"> & {
+  readonly fallbacks: readonly Omit<LlmModelSettings, "api_key" | "is_address_trusted">[];
+};
+
+/** The language model settings as projects see them. */
+export function withoutKeys({ fallbacks, ...first }: LlmSettings): LlmSettingsWithoutKeys {
+  const shown = <Settings extends LlmModelSettings>({ api_key, is_address_trusted, ...others }: Settings) => others;
+  return { ...shown(first), fallbacks: fallbacks.map(shown) };
+}
+
+/**
+ * Language model settings that were stored or exported, perhaps by an earlier version. What they lack gets its default.
+ */
+export function completeLlm(stored: PartialLlm): LlmSettings {
+  const complete = (model: Partial<LlmModelSettings>) => ({ ...DEFAULT_LLM_MODEL, ...model });
+  const vision = stored.vision === true;
+  const fallbacks = Array.isArray(stored.fallbacks) ? stored.fallbacks.slice(0, LLM_FALLBACKS_MAX) : [];
+  return { ...complete(stored), vision, fallbacks: fallbacks.map(complete) };
+}
+
+type PartialLlm = Partial<LlmModelSettings> & {
+  readonly vision?: boolean;
+  readonly fallbacks?: readonly Partial<LlmModelSettings>[];
+};
+
+/** A language model of which nothing is set. */
+export const DEFAULT_LLM_MODEL: LlmModelSettings = {
+  provider: "openai",
+  base_url: null,
+  model: null,
+  api_key: null,
+  is_address_trusted: false,
+  temperature: null,
+  max_output_tokens: null,
+  monthly_token_limit: null,
+};
 
 /** Settings of a new project. */
 export const DEFAULT_SETTINGS: ProjectSettings = {
-  llm: {
-    base_url: null,
-    model: null,
-    api_key: null,
-    is_address_trusted: false,
-    temperature: null,
-    max_output_tokens: null,
-  },
+  llm: { ...DEFAULT_LLM_MODEL, vision: false, fallbacks: [] },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
   min_evidence: null,
@@ -92,6 +153,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   ocr: "auto",
   time_zone: null,
   keep_files: false,
+  vector_index: "auto",
 };
 
 /** A stored project. */
@@ -107,7 +169,11 @@ export interface Project {
 }
 
 /** A project in which `min_evidence` is the number that is in force. */
-export type ProjectInForce = Project & { readonly settings: { readonly min_evidence: number } };
+export type ProjectInForce = Project & {
+  readonly settings: { readonly min_evidence: number };
+  /** Id of the reranker that was chosen; null: the one that belongs to its embedding model. */
+  readonly reranker: string | null;
+};
 
 /** Changes to a project. A field that is absent stays unchanged. */
 export interface ProjectChange {

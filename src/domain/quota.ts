@@ -51,6 +51,18 @@ export function queryRefusal({ plan, queries, period }: Usage, reserved: number,
   );
 }
 
+/**
+ * Whether a call of a language model may begin. `reached`: all limits are used up. `busy`: the running calls might use
+ * up one of those that are left, so that the call has to wait for their end.
+ * @param used tokens of the calls that have ended in the limits' period
+ * @param running estimated tokens of the calls in progress
+ */
+export function tokenVerdict(used: number, running: number, limits: readonly number[]): "free" | "busy" | "reached" {
+  const open = limits.filter((limit) => used < limit);
+  if (open.length === 0) return "reached";
+  return running > 0 && open.some((limit) => used + running >= limit) ? "busy" : "free";
+}
+
 function shown(amount: number): string {
   return amount.toLocaleString("en-US");
 }

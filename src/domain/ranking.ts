@@ -1,5 +1,6 @@
 // Search results: ranked passages with their signals, and timings of the search stages.
 
+import type { Calibration } from "./calibration.ts";
 import type { ChunkPlace } from "./chunk.ts";
 import type { ChunkId, MemoryId } from "./ids.ts";
 import type { Memory } from "./memory.ts";
@@ -22,6 +23,14 @@ export interface GraphSignal extends Signal {
 /** What in a passage applies to later requests on any subject: how to answer them, or what its author likes. */
 export type Standing = "instruction" | "preference";
 
+/** Words of a passage that answer the question, `[start, end)` in code points of its text. */
+export interface AnswerSpan {
+  readonly start: number;
+  readonly end: number;
+  /** Probability, 0..1, that they answer: the evidence of their part of the passage. */
+  readonly score: number;
+}
+
 /** One ranked passage with everything that a result shows. */
 export interface RankedPassage {
   readonly chunkId: ChunkId;
@@ -38,6 +47,8 @@ export interface RankedPassage {
   /** `supersededBy`, otherwise a newer memory among the candidates that seems to contradict this passage. */
   readonly outdatedBy: MemoryId | null;
   readonly standing: Standing | null;
+  /** The words that answer, in order; empty if a reader found none; absent if it has not read the passage. */
+  readonly answerSpans?: readonly AnswerSpan[];
 }
 
 /**
@@ -45,7 +56,7 @@ export interface RankedPassage {
  * runs while the query is embedded, and `text` is the time that the search waits for it afterwards. With full text,
  * `vector` includes the time to give each hit the score of the other leg.
  */
-export const STAGE_NAMES = ["queue", "embed", "filter", ...SEARCH_LEGS, "fuse", "rerank", "hydrate"] as const;
+export const STAGE_NAMES = ["queue", "embed", "filter", ...SEARCH_LEGS, "fuse", "rerank", "hydrate", "read"] as const;
 
 /** Duration of a stage, and its number of candidates. */
 export interface StageRecord {
@@ -83,6 +94,20 @@ export interface Ranking {
   readonly time: NamedTime | null;
   /** Probability, 0..1, that the best passages answer the question; null if there are none, or nobody asked for it. */
   readonly evidence: number | null;
-  /** Default evidence, 0..1, below which a question is not answered, for this mode and the index's model. */
+  /**
+   * Logits of the reader that the first results answer, best result first; null for one that was not read in time.
+   * Absent if nothing was read.
+   */
+  readonly answers?: readonly (number | null)[];
+  /** Where the curves of scores and evidence come from; `none`: they are no probabilities. */
+  readonly calibration: Calibration;
+  /**
+   * Default evidence, 0..1, below which a question is not answered, for this mode, the index's model and, if passages
+   * were read, the reader.
+   */
   readonly evidenceMin: number;
+  /** Score, 0..1, below which a passage alone is no reason to answer, for this mode and the index's model. */
+  readonly relevantMin: number;
+  /** Why the search could not use vectors; null if it used them. */
+  readonly degraded: "embedder_unavailable" | null;
 }

@@ -1,6 +1,7 @@
 // How the search scores of one embedding model are made: weights of the signals and calibration curves. Vectors of
 // another model need other values. They are in the model's manifest (data/models/README.md).
 
+import type { Calibration } from "./calibration.ts";
 import type { ModeName } from "./ranking.ts";
 import type { SignalCombination, SignalWeights } from "./signals.ts";
 
@@ -34,8 +35,66 @@ export interface EvidenceCurve {
   readonly offset: number;
 }
 
+/**
+ * Probability that a passage that was read answers: as `EvidenceCurve`, with answerSlope * logit of the reader in
+ * addition.
+ */
+export interface ReadEvidenceCurve extends EvidenceCurve {
+  readonly answerSlope: number;
+}
+
+/** Everything about evidence that depends on the reader. */
+export interface ReaderTuning {
+  readonly evidence: ReadEvidenceCurve;
+  /** Default of the evidence below which a question is not answered, 0..1, by mode of the search. */
+  readonly evidenceMin: Readonly<Record<ModeName, number>>;
+}
+
+/** A linear probe: its logit is the dot product of a vector of unit length and `weights`, plus `bias`. */
+export interface LinearProbe {
+  readonly weights: Float32Array;
+  readonly bias: number;
+}
+
+/** What two notes that answer a question have, from which follows whether the newer one has replaced the older one. */
+export const REPLACEMENT_SIGNS = [
+  "olderCosine",
+  "newerCosine",
+  "pairCosine",
+  "newerRank",
+  "sharedWords",
+  "sharedShare",
+  "changesInNewer",
+  "changesInOlder",
+  "asksNow",
+  "newerLength",
+  "lackingNames",
+  "saysChange",
+  "isEvent",
+] as const;
+
+/**
+ * Logit of the event probe from which on a note tells of an event. Of the notes that others replaced in the persons
+ * with which the probe was fitted, two in a hundred reach it.
+ */
+export const EVENT_LOGIT_MIN = 0.4;
+
+/**
+ * How to tell that a newer note has replaced an older one: a logistic regression over signs of both. `changeProbe`
+ * reads from a vector whether its text says that something has changed, `eventProbe` whether it tells of an event,
+ * which nothing replaces.
+ */
+export interface ReplacementTuning {
+  readonly changeProbe: LinearProbe;
+  readonly eventProbe: LinearProbe;
+  readonly slopes: Readonly<Record<(typeof REPLACEMENT_SIGNS)[number] | "bias", number>>;
+  /** An older note whose cosine with the question is lower by more than this does not answer it, and stays. */
+  readonly cosineGapMax: number;
+}
+
 /** Everything about search scores that depends on the embedding model. */
 export interface RetrievalTuning {
+  readonly calibration: Calibration;
   /** If the weight of full text is 0 in a mode, full text is not used. */
   readonly weights: Readonly<Record<ModeName, SignalWeights>>;
   /**
@@ -51,6 +110,8 @@ export interface RetrievalTuning {
   /** One curve for each combination of signals, shared by all modes. */
   readonly curves: Readonly<Record<SignalCombination, Curve>>;
   readonly evidence: EvidenceCurve;
+  /** null if it was not fitted: then words alone tell it. */
+  readonly replacement: ReplacementTuning | null;
   /** Default of the evidence below which a question is not answered, 0..1, by mode of the search. */
   readonly evidenceMin: Readonly<Record<ModeName, number>>;
 }

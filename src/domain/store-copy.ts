@@ -1,5 +1,5 @@
-// A copy of all stores as a sequence of parts. The stores make and read parts (stores/copies); a backup
-// keeps them (src/backup).
+// A copy of all stores as a sequence of parts. The stores make and read parts (stores/copies); a backup keeps them
+// (src/backup).
 
 /** Version of the parts. A change that older readers misread is a new version. */
 export const STORE_COPY_VERSION = 1;

@@ -3,7 +3,7 @@
 import type { EventId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 
-/** A user. A user exists from the first request that mentions its id. */
+/** A user. A user exists from the first memory, chat, event or profile with its id. */
 export interface User {
   /** The application's own identifier. */
   readonly id: string;

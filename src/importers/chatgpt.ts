@@ -81,7 +81,7 @@ function isShown(message: unknown): boolean {
   );
 }
 
-// An export without the current message: the branch of the last message without a reply.
+// The last message without a reply, for an export that does not name the current message.
 function newestLeaf(nodes: JsonRecord): string | null {
   const leaves = Object.entries(nodes).filter(
     ([, node]) => isRecord(node) && (!Array.isArray(node.children) || node.children.length === 0),

@@ -5,7 +5,7 @@ import type { CallSource, Found, Importer, SourceRecord } from "./imported.ts";
 import { Mapping } from "./mapping.ts";
 
 const PAGE_ITEMS = 100;
-/** Name that bank ids get in the records of the API, which do not have them. */
+/** Field under which the id of the bank is added to records of the API, which lack it. */
 const BANK = "bank_id";
 
 /** Reads exports of Hindsight. */

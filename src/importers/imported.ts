@@ -17,11 +17,11 @@ export interface ImportedMemory {
   /** Marks of what this record replaced in the source; see `replacedAs`. */
   readonly replaces?: readonly string[];
   /**
-   * Mark of a record that was replaced in the source. The one record whose `replaces` has it did so. null: none is
-   * known to have done so. Absent: it was not replaced.
+   * Mark of this record if it was replaced in the source: the record whose `replaces` contains it did so. null:
+   * replaced by an unknown record. Absent: not replaced.
    */
   readonly replacedAs?: string | null;
-  /** What `why` of NotImported is if no record has it. Present together with `replacedAs`. */
+  /** Reason to report if the record that replaced this one is not in the export. Present together with `replacedAs`. */
   readonly replacedWhy?: string;
 }
 

@@ -138,7 +138,7 @@ class Scanner {
     }
   }
 
-  // A method, because the compiler takes the field for unchanged by the calls before.
+  // A method, because the compiler assumes that earlier calls left the field unchanged.
   #placeNow(): Place {
     return this.#place;
   }

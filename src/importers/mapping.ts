@@ -4,12 +4,11 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "../domain/limits.ts";
 import { isRecord, type JsonRecord } from "../kit/record.ts";
+import { unixMilliseconds } from "../kit/unix-time.ts";
 import type { Found, ImportedMemory } from "./imported.ts";
 
 /** Maximum number of values in a record's metadata; 10 KB of JSON cannot hold more. */
 const METADATA_VALUES_MAX = 5_200;
-/** Numbers below this are Unix times in seconds, others in milliseconds. This is the year 5138 in seconds. */
-const MILLISECONDS_MIN = 1e11;
 
 /** A record while it is mapped. */
 export class Mapping {
@@ -149,7 +148,9 @@ export class Mapping {
     if (Object.keys(kept).length > 0) this.#metadata[name] = kept;
   }
 
-  /** Counts fields as read that carry nothing of the memory: those that repeat others, or a state there. */
+  /**
+   * Marks fields as read that carry nothing to import: repetitions of other fields, or states of the source product.
+   */
   ignore(...fields: readonly string[]): void {
     for (const field of fields) this.#read.add(field);
   }
@@ -226,7 +227,7 @@ export function idOf(value: unknown): string | null {
 /** A time as the API takes it, from ISO 8601 or a Unix time in seconds or milliseconds; null if it is none. */
 export function isoTimeIn(value: unknown): string | null {
   if (typeof value === "number" && Number.isFinite(value) && value > 0) {
-    const date = new Date(value < MILLISECONDS_MIN ? value * 1000 : value);
+    const date = new Date(unixMilliseconds(value));
     return Number.isNaN(date.getTime()) ? null : date.toISOString();
   }
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();

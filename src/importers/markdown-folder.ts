@@ -2,6 +2,7 @@
 
 import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join, relative, sep } from "node:path";
+import { errorMessage } from "../kit/error-message.ts";
 import { isRecord } from "../kit/record.ts";
 import type { Found } from "./imported.ts";
 import { externalIdOf, Mapping, storable } from "./mapping.ts";
@@ -106,7 +107,7 @@ function splitNote(text: string): SplitNote {
     if (isRecord(fields)) return { fields, body, problem: null };
     return { fields: {}, body, problem: "has front matter that is no list of names and values" };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     return { fields: {}, body, problem: `has front matter that is no valid YAML: ${why}` };
   }
 }

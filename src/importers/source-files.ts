@@ -3,6 +3,7 @@
 import { closeSync, createReadStream, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createGunzip } from "node:zlib";
+import { errorMessage } from "../kit/error-message.ts";
 import type { Importer, SourceRecord } from "./imported.ts";
 import { readJsonItems } from "./json-items.ts";
 import { archivedFiles } from "./zip-entries.ts";
@@ -37,7 +38,7 @@ export async function* recordsOfPath(
     try {
       for await (const record of readJsonItems(bytes(), importer.lists)) yield place(record);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       yield { kind: "damaged", place: label === "" ? path : label, why: `cannot be read to its end: ${why}` };
     }
   }

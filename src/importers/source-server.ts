@@ -2,6 +2,7 @@
 // export.
 
 import type { Clock } from "../kit/clock.ts";
+import { errorMessage } from "../kit/error-message.ts";
 import { isRecord, type JsonRecord, parsedJson } from "../kit/record.ts";
 import { type CallSource, type Importer, SourceError, type SourceRecord } from "./imported.ts";
 import { readJsonItems } from "./json-items.ts";
@@ -51,7 +52,7 @@ export async function* recordsOfServer(address: SourceAddress, importer: Importe
 
 async function* recordsOfAnswer(address: SourceAddress, importer: Importer): AsyncGenerator<SourceRecord> {
   const response = await fetch(address.url, { headers: headersOf(address, importer) }).catch((cause: unknown) => {
-    throw new SourceError(null, `No answer from ${address.url}: ${cause instanceof Error ? cause.message : cause}`);
+    throw new SourceError(null, `No answer from ${address.url}: ${errorMessage(cause)}`);
   });
   if (!response.ok) throw refusal(response.status, address, importer, await response.text());
   const body = response.body;
@@ -59,7 +60,7 @@ async function* recordsOfAnswer(address: SourceAddress, importer: Importer): Asy
   try {
     yield* readJsonItems(body, importer.lists);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     yield { kind: "damaged", place: "the answer", why: `cannot be read to its end: ${why}` };
   }
 }
@@ -103,7 +104,7 @@ async function callOnce(
     text = await limitedText(response);
   } catch (cause) {
     if (cause instanceof SourceError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     return { kind: "retry", waitMs: null, error: new SourceError(null, `No answer from ${address.url}: ${why}`) };
   }
   if (response.ok) {

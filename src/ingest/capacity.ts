@@ -6,8 +6,9 @@ import type { ProjectId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
 
 /**
- * While a preparation process works on one claim, the next one may wait for it. So texts are prepared, embedded and
- * published at the same time.
+ * No more jobs are claimed while more jobs, or more bytes of text, than this wait per preparation process. So while a
+ * process works on one claim, the next one waits for it, and texts are prepared, embedded and published at the same
+ * time.
  */
 const PREPARING_JOBS_MAX = 64;
 const PREPARING_BYTES_MAX = 1024 * 1024;
@@ -22,7 +23,7 @@ const TOKENS_MAX = 480_000;
 const EMBEDDING_SECONDS = 2;
 /** Time in milliseconds of embedding after which its speed is measured again. */
 const SPEED_MS = 500;
-/** A memory counts as at least this many tokens, because it takes memory, however short its text is. */
+/** A memory counts as at least this many tokens, because even a very short one takes some RAM. */
 const JOB_TOKENS_MIN = 32;
 /**
  * Projects that have little in progress may exceed the limit of tokens by this factor. So a note does not wait for the
@@ -35,8 +36,7 @@ const SMALL_PROJECTS_FACTOR = 2;
  */
 const MEMORY_SHARE_MAX = 1 / 4;
 /**
- * No more jobs are claimed while at least this many files wait to be read. Only the name of a waiting file is in
- * memory.
+ * No more jobs are claimed while at least this many files wait to be read. Of a waiting file, only the name is in RAM.
  */
 const WAITING_FILES_MAX = 256;
 /** No more jobs are claimed while at least this many chunks wait to be published. */

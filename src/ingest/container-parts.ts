@@ -4,7 +4,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { MemoryDraft, ReceivedFile } from "../domain/memory.ts";
+import type { Memory, MemoryDraft, ReceivedFile } from "../domain/memory.ts";
 import type { PublishedMemories } from "../ports/chunk-index.ts";
 import type { DocumentPart } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
@@ -71,7 +71,9 @@ export class ContainerParts {
       if ((await tx.jobs.renew([job], leaseMs)).length === 0) throw new LeaseLost();
       const earlier = existing.map(({ key }) => key);
       const removed = earlier.length === 0 ? [] : await tx.memories.removeMany(projectId, earlier);
-      const drafts = kept.map((upload): MemoryDraft => ({ ...inherited(job), content: "", upload }));
+      // its scope may have changed since the job was claimed
+      const current = (await tx.memories.get(projectId, memory.id)) ?? memory;
+      const drafts = kept.map((upload): MemoryDraft => ({ ...inherited(current), content: "", upload }));
       const accepted = drafts.length === 0 ? [] : await tx.memories.accept(projectId, drafts);
       if (removed.length > 0) tx.afterCommit(() => index.hide(projectId, removed));
       tx.afterCommit(wake);
@@ -115,8 +117,8 @@ export class ContainerParts {
 }
 
 /** The attributes that parts have of their container: scope, tags that a caller gave, metadata and expiry. */
-function inherited({ memory }: Job): Omit<MemoryDraft, "content"> {
-  const { userId, agentId, sessionId, metadata, expiresAt, tags, given } = memory;
+function inherited(container: Memory): Omit<MemoryDraft, "content"> {
+  const { userId, agentId, sessionId, metadata, expiresAt, tags, given } = container;
   return {
     ...(userId !== null && { userId }),
     ...(agentId !== null && { agentId }),

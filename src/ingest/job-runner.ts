@@ -5,6 +5,7 @@ import { mayContainFiles } from "../domain/containers.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
+import type { ProjectSettings } from "../domain/project.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type AnyText, PiecedText, utf8BytesOf } from "../kit/pieced-text.ts";
 import type { AccountStore } from "../ports/account-store.ts";
@@ -26,7 +27,7 @@ import {
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Embedder, Embedders } from "../ports/models.ts";
-import type { PictureRecogniser } from "../ports/picture-recogniser.ts";
+import type { PictureRecogniser, PicturesOfFile } from "../ports/picture-recogniser.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
@@ -37,6 +38,7 @@ import type { HeldJobs } from "./held-jobs.ts";
 import { usableVectors } from "./imported-vectors.ts";
 import type { LargeTexts } from "./large-texts.ts";
 import type { LlmExtractor } from "./llm-extraction/extractor.ts";
+import type { PictureDescriber } from "./llm-extraction/picture-describer.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { placedChunks } from "./places.ts";
 import type { Publisher, ReadyMemory } from "./publisher.ts";
@@ -53,8 +55,8 @@ import {
 const ROOM_POLL_MS = 200;
 
 /**
- * Interval, in milliseconds, between checks whether the memory of a large text was deleted or rewritten, while the text
- * is read or prepared.
+ * Interval, in milliseconds, between checks whether the memory of a file or of a large text was deleted or rewritten,
+ * while the file is read or the text is prepared.
  */
 const HELD_CHECK_MS = 1_000;
 
@@ -67,6 +69,7 @@ export interface JobRunnerDependencies {
   readonly pictures: PictureRecogniser;
   readonly accounts: Pick<AccountStore, "project">;
   readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
+  readonly describer: Pick<PictureDescriber, "isWanted" | "describe">;
   readonly preparer: Preparer;
   readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly publisher: Publisher;
@@ -133,7 +136,7 @@ export class JobRunner {
     return capacity.takePreparing(job.projectId, job.memory.contentBytes);
   }
 
-  /** Reads the text from the memory's row or its file, or from the index if neither has it any longer. */
+  /** Reads the text from the job's text file if it has one, otherwise from the memory's row, or else from the index. */
   async #readText(job: Job): Promise<ReadJob> {
     const { large, held, parts } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
@@ -201,8 +204,12 @@ export class JobRunner {
 
   async #textOfFile(job: Job, file: UploadedFile, slot: ReplacedSlot, partsPath: string | undefined) {
     const { held, files, documents, pictures } = this.#uses;
+    const locate = () => files.fetch(file.name);
+    const { texts, described } = await this.#picturesOf(job, file);
+    // the ids of pictures are needed for descriptions, too
+    const recognition: Recognition = described === null ? { kind: texts } : { kind: "wanted" };
     const document = {
-      ...{ ...file, path: await files.fetch(file.name), recognition: await this.#recognitionOf(job, file) },
+      ...{ ...file, path: await locate(), recognition },
       isPart: job.memory.source?.container !== undefined,
       ...(partsPath !== undefined && { partsPath }),
     };
@@ -210,47 +217,72 @@ export class JobRunner {
       this.#whileHeld(job, (signal) => documents.read(given, (pages) => held.update(job, { pages }), signal));
     let text = await read(document);
     if (text instanceof UnreadPictures) {
-      const path = await this.#recognise(job, document, text.ids, slot);
+      const { ids } = text;
+      const of = { mediaType: file.mediaType, locate, name: file.name, ids, share: job.projectId };
+      const isRecognised = texts === "wanted";
+      const { path, warnings } = await this.#lookAt(job, { ...of, ids: isRecognised ? ids : [] }, slot, (signal) =>
+        described === null ? [] : this.#describe(job, of, described, signal),
+      );
       held.enterStage(job, "reading");
-      text = await read({ ...document, recognition: { kind: "done", path } });
+      const done = { kind: "done", path, ...(!isRecognised && { withoutTexts: texts }) } as const;
+      text = await read({ ...document, path: await locate(), recognition: done });
+      if (!(text instanceof ReadFailure)) text = { ...text, warnings: [...(text.warnings ?? []), ...warnings] };
     }
     if (document.recognition.kind === "wanted") await pictures.forget(file.name);
     return text;
   }
 
-  async #recognitionOf(job: Job, file: UploadedFile): Promise<Recognition> {
-    const { accounts, pictures } = this.#uses;
-    const mode = file.ocr ?? (await accounts.project(job.projectId))?.settings.ocr ?? "auto";
-    if (mode === "off") return { kind: "off" };
-    return { kind: pictures.isInstalled ? "wanted" : "missing" };
+  /** What is done about the pictures of a file: whether texts are read, and for which settings they are described. */
+  async #picturesOf(job: Job, file: UploadedFile) {
+    const { accounts, pictures, describer } = this.#uses;
+    const settings = (await accounts.project(job.projectId))?.settings;
+    const mode = file.ocr ?? settings?.ocr ?? "auto";
+    const texts = mode === "off" ? "off" : pictures.isInstalled ? "wanted" : "missing";
+    return { texts, described: settings !== undefined && describer.isWanted(settings) ? settings : null } as const;
   }
 
   /**
-   * Has the pictures of a file read. Meanwhile the job gives up its slot and its turn as a large text, so that other
-   * files are read. Returns the path of the texts.
+   * Has a language model describe those pictures of a file that no earlier attempt described. Returns warnings about
+   * pictures without a description.
    */
-  async #recognise(job: Job, file: DocumentFile & UploadedFile, ids: readonly string[], slot: ReplacedSlot) {
+  async #describe(job: Job, { locate, ...file }: PicturesOfFile, settings: ProjectSettings, signal: AbortSignal) {
+    const { pictures, describer } = this.#uses;
+    const known = await pictures.describedOf(file.name);
+    return describer.describe({
+      ...{ job, settings, signal, path: await locate(), mediaType: file.mediaType },
+      ids: file.ids.filter((id) => !known.has(id)),
+      keep: (id, description) => pictures.keepDescription(file.name, id, description),
+    });
+  }
+
+  /**
+   * Has the pictures of a file read, then described. Meanwhile the job gives up its slot and its turn as a large text,
+   * so that other files are read. Returns the path of the texts, and the warnings of `describe`.
+   */
+  async #lookAt(
+    job: Job,
+    file: PicturesOfFile,
+    slot: ReplacedSlot,
+    describe: (signal: AbortSignal) => readonly string[] | Promise<readonly string[]>,
+  ) {
     const { large, held, pictures, publisher, wake } = this.#uses;
     if (large.end(job)) wake();
     slot.release();
     publisher.schedule();
     held.enterStage(job, "reading");
-    let path: string;
+    let found: { readonly path: string; readonly warnings: readonly string[] };
     try {
-      path = await this.#whileHeld(job, (signal) =>
-        pictures.recognise(
-          { file, name: file.name, ids, share: job.projectId },
-          (pages) => held.update(job, { pages }),
-          signal,
-        ),
-      );
+      found = await this.#whileHeld(job, async (signal) => {
+        const path = await pictures.recognise(file, (pages) => held.update(job, { pages }), signal);
+        return { path, warnings: await describe(signal) };
+      });
     } catch (error) {
       if (error instanceof LeaseLost) await pictures.forget(file.name);
       throw error;
     }
     slot.replace(await this.#fileTurn(job));
     if (!(await this.#isHeld(job))) throw new LeaseLost();
-    return path;
+    return found;
   }
 
   /**
@@ -284,7 +316,7 @@ export class JobRunner {
     try {
       const input = file === null ? given : { ...given, file: file.path };
       const prepared = await this.#prepareText(job, input);
-      return { ...prepared, chunks: placedChunks(prepared.chunks, marks) };
+      return { ...prepared, chunks: placedChunks(prepared.chunks, marks, prepared.lines) };
     } finally {
       await file?.discard();
     }
@@ -312,7 +344,7 @@ export class JobRunner {
     const outcome = this.#uses.large.isCurrent(job)
       ? await this.#whileHeld(job, async (signal) => (await this.#uses.preparer.prepare([input], signal))[0])
       : await this.#unlessStopped(this.#preparation.add(input));
-    invariant(outcome !== undefined, "preparation returned no outcome for a text; this is a bug in Mneme");
+    invariant(outcome !== undefined, "preparation returned no outcome for a text");
     if (outcome instanceof PrepareFailure) {
       throw new JobFailed(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);
     }

@@ -1,4 +1,4 @@
-// Ensures that only one large text is processed at a time. A large text uses memory of several times its size, for
+// Ensures that only one large text is processed at a time. A large text takes several times its size in RAM, for
 // minutes, until it is published. This file decides which job has the turn; job-runner.ts asks for it, and worker.ts
 // stores that a job is postponed.
 

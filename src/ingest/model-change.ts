@@ -37,7 +37,7 @@ export interface ModelChangerDependencies {
   readonly index: IndexOf<ModelIndex>;
   readonly embedders: Embedders;
   readonly builder: VectorBuilder;
-  /** Free space of the disk with the index, and of the machine's memory. */
+  /** Free space of the disk with the index, and free RAM of the machine. */
   readonly freeSpace: () => Promise<Space>;
   /** Whether this process changes models. Another one may do it. Default: yes. */
   readonly isMine?: () => Eventually<boolean>;
@@ -45,6 +45,11 @@ export interface ModelChangerDependencies {
   readonly isShared?: boolean;
   /** Whether projects for which nobody chose a model get the default model. */
   readonly upgrades: boolean;
+  /**
+   * Ids of models whose files are not on this machine. A project keeps the vectors of such a model until a person asks
+   * for another one: whoever installs the model again has lost nothing.
+   */
+  readonly absentModels: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -101,6 +106,7 @@ export class ModelChanger {
   /** Stores which model each project uses, and asks for the upgrades. */
   async #observe(): Promise<void> {
     const { accounts, store, index, embedders, isShared = false, upgrades, log } = this.#uses;
+    const absent = upgrades ? this.#uses.absentModels() : [];
     for (const projectId of await accounts.projects()) {
       if (!isShared) {
         using project = await index.project(projectId);
@@ -111,7 +117,7 @@ export class ModelChanger {
       const known = await store.get(projectId);
       const isWanted = upgrades && known !== null && !known.isChosen && known.change?.state !== "building";
       const from = known?.live ?? null;
-      if (!isWanted || from === null || from === embedders.default.id) continue;
+      if (!isWanted || from === null || from === embedders.default.id || absent.includes(from)) continue;
       const to = embedders.default.id;
       log.info({ projectId, from, to }, "the project gets vectors of the new default model in the background");
       await store.ask(projectId, to, false);
@@ -122,7 +128,7 @@ export class ModelChanger {
   async #advance(entry: ProjectModel): Promise<void> {
     const { store, index, isShared = false, log } = this.#uses;
     const { projectId, change } = entry;
-    // Looking at a project opens it, and a node of several does not have all projects open.
+    // looking at the index of a project opens it, and with several nodes, each has only some projects open
     const known = `${change?.number} ${change?.state} ${entry.previous}`;
     if (isShared && change?.state !== "building" && (change === null || this.#tidied.get(projectId) === known)) return;
     try {

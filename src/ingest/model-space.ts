@@ -1,23 +1,26 @@
-// How much disk and memory the vectors of another model need at most while both models' vectors exist, and whether
-// there is enough. docs/decisions/036-changing-the-model.md has the derivation.
+// How much disk and RAM the vectors of another model need at most while both models' vectors exist, and whether there
+// is enough (docs/decisions/036-changing-the-model.md).
 
 const MiB = 1024 * 1024;
 /** Bytes of a record of the vector log besides its vector: tag, keys of chunk and memory, checksum. */
 const RECORD_BYTES = 24;
-/** Bytes of a row in memory besides its vector: keys, log record, and the range of its memory; vectors double. */
+/**
+ * Bytes of a row in RAM besides its vector: twice the 24 bytes of chunk key, ordinal, log record and range of rows,
+ * because a list that grows doubles its space.
+ */
 const ROW_BYTES = 48;
 /** Bytes that must stay free for everything else. */
 const DISK_RESERVE_BYTES = 64 * MiB;
 const MEMORY_RESERVE_BYTES = 128 * MiB;
 
-/** Bytes of disk and memory. */
+/** Bytes of disk and RAM. */
 export interface Space {
   readonly diskBytes: number;
   readonly memoryBytes: number;
 }
 
 /**
- * Upper bound of the space that vectors of `chunks` chunks take: the log on disk; in memory the 4-bit vectors in whole
+ * Upper bound of the space that vectors of `chunks` chunks take: the log on disk; in RAM the 4-bit vectors in whole
  * cache lines, binary codes and keys.
  */
 export function spaceOfVectors(chunks: number, dimensions: number): Space {

@@ -1,5 +1,5 @@
-// Assigns to each chunk of a document the page, slide, sheet or other place at which it begins, and of a sheet the
-// range of its cells.
+// Assigns to each chunk of a document the page, slide, sheet or other place at which it begins, and, depending on the
+// format, the range of its cells or lines, the end of its last subtitle, or a definition.
 
 import { type CellRange, nameOfRange, rangeOfName, unionOfRanges } from "../domain/cell-range.ts";
 import type { Chunk, DocumentPlace } from "../domain/chunk.ts";
@@ -7,17 +7,25 @@ import type { TextMark } from "../ports/document-reader.ts";
 
 /**
  * Returns the chunks, each with the page, slide, sheet or other place at which it begins. A chunk of a sheet also gets
- * the range that contains all of its cells on that sheet. One of subtitles ends with the last of them that it has a
- * part of; one of source code names the first definition in it. Chunks and marks are both in ascending order; chunks
- * may overlap.
+ * the range that contains all of its cells on that sheet; one of subtitles the end of the last subtitle that begins in
+ * it; one of source code the definition in which it begins, else the first one in it; one of a text file its first and
+ * last line; one with text of pictures the lowest of their confidences. Chunks and marks are both in ascending order;
+ * chunks may overlap.
+ * @param lines lines of the chunks in the text, see `Prepared`
  */
-export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[]): readonly Chunk[] {
+export function placedChunks(
+  chunks: readonly Chunk[],
+  marks: readonly TextMark[],
+  lines: ArrayLike<number>,
+): readonly Chunk[] {
   if (marks.length === 0) return chunks;
   let last = -1;
   let place: DocumentPlace | undefined;
-  return chunks.map((chunk) => {
+  let firstLine: number | undefined;
+  return chunks.map((chunk, position) => {
     for (let next = marks[last + 1]; next !== undefined && next.at <= chunk.start; next = marks[last + 1]) {
       if (!isOfCells(next)) place = next.place;
+      firstLine = next.place.line ?? firstLine;
       last += 1;
     }
     const cells = cellsFrom(marks, last, chunk.end);
@@ -27,6 +35,10 @@ export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[
       ...within.before,
       ...place,
       ...within.after,
+      ...(firstLine !== undefined && {
+        line: (lines[2 * position] ?? 1) + firstLine - 1,
+        lineEnd: (lines[2 * position + 1] ?? 1) + (within.lastLine ?? firstLine) - 1,
+      }),
       ...(cells !== null && { cells: nameOfRange(cells) }),
     };
   });
@@ -36,14 +48,20 @@ export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[
 function placeWithin(marks: readonly TextMark[], first: number, end: number) {
   let symbol: string | undefined;
   let toSeconds: number | undefined;
+  let lastLine: number | undefined;
+  let ocrConfidence = first === -1 ? undefined : marks[first]?.place.ocrConfidence;
   for (let at = first + 1; at < marks.length && (marks[at]?.at ?? 0) < end; at++) {
     const place = marks[at]?.place;
     symbol ??= place?.symbol;
     toSeconds = place?.toSeconds ?? toSeconds;
+    lastLine = place?.line ?? lastLine;
+    const confidence = place?.ocrConfidence;
+    if (confidence !== undefined) ocrConfidence = Math.min(confidence, ocrConfidence ?? 1);
   }
   return {
     before: symbol === undefined ? {} : { symbol },
-    after: toSeconds === undefined ? {} : { toSeconds },
+    after: { ...(toSeconds !== undefined && { toSeconds }), ...(ocrConfidence !== undefined && { ocrConfidence }) },
+    lastLine,
   };
 }
 

@@ -27,7 +27,7 @@ const ROUND_CHUNKS = 512;
  * a third of a core.
  */
 const ROUND_WAIT_MS = 400;
-/** Version of a memory that has its first text and was processed once. */
+/** Version of a memory that is processed for the first time, so that it has no earlier text. */
 const FIRST_VERSION = 1;
 
 /** What a publisher needs. */

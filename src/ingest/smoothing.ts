@@ -15,7 +15,7 @@ const NEIGHBOUR_WEIGHT = 0.2;
 /**
  * Smooths vectors within sessions: e_i of a turn becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), where
  * only chunks of the same session count as neighbours. Vectors of other chunks do not change. Works in place while
- * vectors arrive; the result does not depend on how many arrive at once. Takes linear time, and memory for two more
+ * vectors arrive; the result does not depend on how many arrive at once. Takes linear time, and the space of two more
  * vectors.
  */
 export class SessionSmoother {

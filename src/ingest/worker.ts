@@ -23,6 +23,7 @@ import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import { LargeTexts } from "./large-texts.ts";
 import type { LlmExtractor } from "./llm-extraction/extractor.ts";
+import type { PictureDescriber } from "./llm-extraction/picture-describer.ts";
 import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { Publisher } from "./publisher.ts";
 
@@ -35,7 +36,7 @@ const CLAIM_CONTENT_BYTES_MAX = 1024 * 1024;
 /** A lease lasts longer than three renewals, so that a blocked event loop does not cause a job to be claimed twice. */
 const LEASE_MS = 60_000;
 const RENEW_MS = LEASE_MS / 4;
-/** Backoff after transient failures: 1 s, 2 s, 4 s … 5 min. After about 17 minutes the memory is `failed`. */
+/** Backoff after transient failures: 1 s, 2 s, 4 s … 5 min. After about 19 minutes the memory is `failed`. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
@@ -59,6 +60,7 @@ export interface IngestDependencies {
   readonly index: ChunkIndex;
   readonly documents: DocumentReader;
   readonly pictures: PictureRecogniser;
+  readonly describer: Pick<PictureDescriber, "isWanted" | "describe">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly extractor: LlmExtractor;
   readonly preparer: Preparer;
@@ -103,7 +105,7 @@ export class IngestWorker {
   constructor(uses: IngestDependencies) {
     this.#uses = uses;
     const { stores, transactions, index, files, documents, pictures, accounts } = uses;
-    const { extractor, preparer, embedders, clock, log } = uses;
+    const { extractor, describer, preparer, embedders, clock, log } = uses;
     const { jobs } = stores;
     this.#large = new LargeTexts(clock, uses.largeTextBytes);
     this.#capacity = new Capacity({
@@ -124,7 +126,7 @@ export class IngestWorker {
       largeChunks: uses.largeChunks,
     });
     this.#runner = new JobRunner({
-      ...{ jobs, index, files, documents, pictures, accounts, extractor, preparer, embedders, clock, log },
+      ...{ jobs, index, files, documents, pictures, accounts, extractor, describer, preparer, embedders, clock, log },
       ...{ publisher: this.#publisher, capacity: this.#capacity, large: this.#large, held: this.#held },
       parts: new ContainerParts({
         ...{ memories: stores.memories, transactions, files, index },

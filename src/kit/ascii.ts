@@ -1,6 +1,6 @@
-// Recognises ASCII texts, for which simple and fast code is right.
+// Recognises ASCII texts, which callers can handle with simpler and faster code.
 
-/** Whether a text is ASCII only. Most texts are, and the patterns for other texts are many times slower. */
+/** Whether a text has ASCII characters only. */
 export function isAscii(text: string): boolean {
   return Buffer.byteLength(text, "utf8") === text.length;
 }

@@ -1,4 +1,4 @@
-// The folder of files that can be made or downloaded again, and that several checkouts share.
+// The folder of files that can be made or downloaded again. Several checkouts of this repository share it.
 
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Length of texts in characters as the API counts them.
+// The length of texts in Unicode code points, which is what the API calls characters.
 
 /** Number of Unicode code points. */
 export function codePointsOf(text: string): number {

@@ -1,5 +1,5 @@
-// JSON whose whole numbers keep all their digits: a double rounds those beyond 2^53. Such a number is a value of its
-// own, which JSON.stringify writes as it was read.
+// JSON whose whole numbers keep all their digits, although a double rounds those beyond 2^53. A number that a double
+// would change is read as an `ExactInteger`, which JSON.stringify writes with the same digits.
 
 /** A whole number that a double would change. */
 export interface ExactInteger {
@@ -17,11 +17,11 @@ const parseWithSources = JSON.parse as (
   reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
 
-/** Finds texts that may have such a number; a double keeps all whole numbers of 15 digits. */
+/** Finds texts that may have an `ExactInteger`. A double keeps all whole numbers of up to 15 digits. */
 const MANY_DIGITS = /\d{16}/;
 const WHOLE = /^-?\d+$/;
 
-/** The value of a JSON text. @throws SyntaxError */
+/** Parses a JSON text; numbers that a double would change become `ExactInteger`. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   if (!MANY_DIGITS.test(text)) return JSON.parse(text);
   return parseWithSources(text, (_, value, { source = "" }) => {
@@ -41,8 +41,7 @@ export function exactInteger(value: bigint): ExactInteger {
 }
 
 /**
- * The value of a number, to compare it with others: a bigint if no double has exactly these digits. The digits of a
- * double are those with which JSON.stringify writes it.
+ * The value of a number, for comparisons: a bigint if JSON.stringify would write no double with exactly these digits.
  */
 export function comparableNumber(value: number | ExactInteger): number | bigint {
   if (typeof value === "number") return value;
@@ -57,13 +56,14 @@ export function compareNumbers(left: number | bigint, right: number | bigint): n
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** A bigint for a double beyond 2^53, so that it can be compared with the digits of other numbers. */
 function exactly(value: number | bigint): number | bigint {
   return typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && Number.isFinite(value)
     ? integerOf(value)
     : value;
 }
 
-/** The whole number that the digits of a double beyond 2^53 stand for: 12345678901234567000, 1.5e+21. */
+/** The whole number that JSON.stringify writes for a double beyond 2^53, such as 12345678901234567000 or 1.5e+21. */
 export function integerOf(value: number): bigint {
   const [digits = "", exponent = "0"] = String(value).split("e");
   const [whole = "", decimals = ""] = digits.split(".");

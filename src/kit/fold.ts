@@ -1,4 +1,4 @@
-// Folding: the form of a text that comparisons use.
+// Folds texts, so that comparisons ignore case and Unicode representation.
 
 /**
  * Folds a text: removes differences in case and Unicode representation (NFKC, lower case). The length stays the same

@@ -3,8 +3,8 @@
 import { createReadStream, statSync } from "node:fs";
 import { createGunzip } from "node:zlib";
 
-/** Maximum length of a line in bytes; the API accepts no larger body either. */
-const LINE_BYTES_MAX = 100 * 1024 * 1024;
+/** Maximum length of a line in UTF-16 code units. The API accepts no body with more bytes than that either. */
+const LINE_UNITS_MAX = 100 * 1024 * 1024;
 
 /** A line and its position. */
 export interface Line {
@@ -17,7 +17,7 @@ export interface Line {
 
 /**
  * The lines of a file, without line ends and without blank lines.
- * @throws Error if the file cannot be read, is not valid gzip, or has a line longer than 100 MB
+ * @throws Error if the file cannot be read, is not valid gzip, or has a line of more than `LINE_UNITS_MAX`
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const totalBytes = Math.max(1, statSync(path).size);
@@ -29,19 +29,19 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   let number = 0;
   // Pieces of the unfinished line. They are joined only once, so that a long line takes linear time.
   let pieces: string[] = [];
-  let pieceCharacters = 0;
+  let pieceUnits = 0;
   for await (const chunk of bytes as AsyncIterable<Uint8Array>) {
     const parts = decoder.decode(chunk, { stream: true }).split("\n");
     for (const [at, part] of parts.entries()) {
       pieces.push(part);
-      pieceCharacters += part.length;
-      if (pieceCharacters > LINE_BYTES_MAX)
-        throw new Error(`${path}: line ${number + 1} is longer than ${LINE_BYTES_MAX} bytes`);
+      pieceUnits += part.length;
+      if (pieceUnits > LINE_UNITS_MAX)
+        throw new Error(`${path}: line ${number + 1} is longer than ${LINE_UNITS_MAX} characters`);
       if (at === parts.length - 1) break;
       number++;
       const text = pieces.join("").replace(/\r$/, "");
       pieces = [];
-      pieceCharacters = 0;
+      pieceUnits = 0;
       if (text.trim() !== "") yield { number, text, shareRead: Math.min(1, file.bytesRead / totalBytes) };
     }
   }

@@ -7,7 +7,7 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] 
 /** A value of `MNEME_LOG_LEVEL`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A logger. Each method takes the fields first, then a plain message. */
+/** A logger. Each method takes the fields first, then a message without values in it. */
 export type Log = Pick<pino.Logger, "debug" | "info" | "warn" | "error"> & { child(fields: object): Log };
 
 /**

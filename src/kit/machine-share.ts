@@ -12,7 +12,10 @@ export interface MachineShare {
   readonly memoryBytes: number;
 }
 
-/** Reads the limits of the container in `cgroup`; where there are none, the machine's size counts. */
+/**
+ * Reads the limits of the container. Where there are none, the machine's size counts.
+ * @param cgroup folder of the container's control group; default: that of this process
+ */
 export function machineShare(cgroup: string = CGROUP): MachineShare {
   return {
     cores: Math.min(availableParallelism(), coresOfContainer(cgroupText("cpu.max", cgroup))),
@@ -20,7 +23,7 @@ export function machineShare(cgroup: string = CGROUP): MachineShare {
   };
 }
 
-/** The text of a file of the container's cgroup. Empty if there is none, as on systems other than Linux. */
+/** The text of a file of the container's control group. Empty if there is none, as on systems other than Linux. */
 export function cgroupText(name: string, cgroup: string = CGROUP): string {
   const path = `${cgroup}/${name}`;
   return existsSync(path) ? readFileSync(path, "utf8") : "";

@@ -1,4 +1,4 @@
-// Runs a function only once.
+// Calls a function at most once, and keeps its result.
 
 /** Returns a function that calls `make` the first time, and returns that result every time. */
 export function once<T>(make: () => T): () => T {

@@ -14,7 +14,9 @@ interface Utf8Piece {
   readonly length: number;
 }
 
-/** Makes a piece of at most some megabytes, of which each takes about 1 ms. */
+/**
+ * Makes a piece. Counting its code units takes about 1 ms per megabyte, so a piece should have a few megabytes at most.
+ */
 export function utf8Piece(utf8: Uint8Array): Utf8Piece {
   return { utf8, length: codeUnitsOf(utf8) };
 }
@@ -89,7 +91,7 @@ function stringOf(piece: Piece): string {
   return typeof piece === "string" ? piece : UTF_8.decode(piece.utf8);
 }
 
-/** The highest bit of each byte of a word. */
+/** The highest bit of each of the four bytes of a 32-bit word. */
 const HIGHEST = 0x80808080;
 
 /**
@@ -128,10 +130,14 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** Maximum size, in UTF-8 bytes, of a text that `textOf` makes one string of. */
+/** Maximum size, in UTF-8 bytes, of a text that `textOf` joins to one string. */
 const WHOLE_BYTES_MAX = 1_000_000;
 
-/** The text of these pieces, none of which ends or begins within a surrogate pair: a string if it is short. */
+/**
+ * Joins pieces to a text: a string if it is short, otherwise a `PiecedText`.
+ * @param pieces none ends or begins within a surrogate pair
+ * @param bytes their length in UTF-8
+ */
 export function textOf(pieces: readonly string[], bytes: number): AnyText {
   return bytes <= WHOLE_BYTES_MAX ? pieces.join("") : new PiecedText(pieces, bytes);
 }

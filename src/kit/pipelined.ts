@@ -1,4 +1,4 @@
-// Overlaps work on items that come one after the other: reading with using, or the use of two items.
+// Overlaps work on a sequence of items: the next item is read while the last one is used, or two are used at once.
 
 /**
  * Reads the items one after the other, and uses what was read in the same order. The next item is read while the last
@@ -35,7 +35,7 @@ export async function overlapped<Item>(items: AsyncIterable<Item>, use: (item: I
   }
 }
 
-/** Begins to read the items at once, at most `itemsMax` before they are used. */
+/** Yields the items in order, and reads up to `itemsMax` of them ahead. Reading begins with this call. */
 export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): AsyncIterable<Item> {
   const iterator = items[Symbol.asyncIterator]();
   const read = () => {

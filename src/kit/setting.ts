@@ -1,4 +1,4 @@
-// What a setting is, and functions that define one. src/settings/ has the settings.
+// The definition of a setting, and functions that make definitions. src/settings/ has all settings.
 
 import { resolve } from "node:path";
 
@@ -6,17 +6,17 @@ import { resolve } from "node:path";
 export interface StartPlace {
   /** Folder of `mneme.toml`; relative paths are resolved against it. */
   readonly workingDirectory: string;
-  /**
-   * Returns the folder of the shipped models. It depends on the data directory, because the single binary unpacks them
-   * there.
-   */
-  readonly shippedModelsDirectory: (dataDir: string) => string;
+  /** Returns the folder of the shipped models. */
+  readonly shippedModelsDirectory: () => string;
 }
 
 /** Definition of a setting. */
 export interface Setting<Value> {
-  /** null if the setting cannot be given on the command line, which other users of the machine can read. */
+  /**
+   * Command-line flag with its `--`. null for secrets, because other users of the machine can read command lines.
+   */
   readonly flag: string | null;
+  /** Name of the environment variable. */
   readonly environment: string;
   readonly tomlKey: string;
   /** Placeholder of the value in help texts. */
@@ -35,7 +35,7 @@ export interface Setting<Value> {
   readonly isSwitch: boolean;
 }
 
-/** What `setting` does not derive from the name. */
+/** The part of a definition that `setting` does not derive from the name. */
 export type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
   Partial<Pick<Setting<Value>, "flag" | "isSecret" | "isSwitch">>;
 
@@ -70,7 +70,7 @@ export function setting<Value>(
   };
 }
 
-/** A number with up to three decimals from `least` to `most`, or `off`, which is infinity. */
+/** A number from `least` to `most` with up to three decimals, or `off`, whose value is infinity. */
 export function numberOrOff(least: number, most: number, defaultValue: number): SettingRest<number> {
   return {
     defaultValue: () => defaultValue,
@@ -84,7 +84,7 @@ export function numberOrOff(least: number, most: number, defaultValue: number): 
   };
 }
 
-/** A whole number, limits included. */
+/** A whole number from `least` to `most`, both included. */
 export function integer(least: number, most: number, defaultValue: number): SettingRest<number> {
   return {
     defaultValue: () => defaultValue,
@@ -146,7 +146,7 @@ export function oneOf<Name extends string>(names: readonly [Name, ...Name[]]): S
   };
 }
 
-/** A path, relative to the working directory. */
+/** Resolves a path against the working directory; undefined if it is empty or has a NUL. */
 export function parsePath(text: string, place: StartPlace): string | undefined {
   return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
 }

@@ -1,4 +1,4 @@
-// Makes names in a folder durable: after a rename or a new file, the folder itself has to be synced.
+// Makes the names in a folder durable: after a file was created, renamed or removed, the folder has to be synced, too.
 
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -13,7 +13,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Like `syncFolder`, for code that must not give up the thread. */
+/** Like `syncFolder`, for code that must not be interrupted by other work of the thread. Blocks. */
 export function syncFolderNow(path: string): void {
   const folder = openSync(path, "r");
   try {

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** The sentence; null for any other error. */
+/** The sentence about an error of a file system operation; null for an error of any other kind. */
 export function systemErrorText(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error) || !("path" in error)) return null;
   const { code, path } = error;

@@ -1,5 +1,7 @@
 // Finds the place to cut a piece of text that is too long: between words if possible, never within a code point.
 
+import { splitsPair } from "./surrogates.ts";
+
 /**
  * Number of UTF-16 code units before and after the cut that are segmented to find the end of a word if there is no
  * white space. Words of every language are shorter.
@@ -30,11 +32,6 @@ export function cutBefore(content: string, start: number, end: number): number {
     if (best > 0) return from + best;
   }
   return end - start > 1 && splitsPair(content, end) ? end - 1 : end;
-}
-
-/** Whether a cut at `at` would split a surrogate pair. */
-export function splitsPair(content: string, at: number): boolean {
-  return (content.charCodeAt(at) & 0xfc00) === 0xdc00 && (content.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
 /**

@@ -1,9 +1,10 @@
 // Cuts texts into pieces of limited length.
 
 import type { AnyText } from "./pieced-text.ts";
+import { isHighSurrogate } from "./surrogates.ts";
 
 /** Cuts a text into one or more pieces of at most `charactersMax` UTF-16 code units. Does not cut surrogate pairs. */
-export function* piecesOf(content: AnyText, charactersMax: number): Generator<string> {
+export function* piecesWithin(content: AnyText, charactersMax: number): Generator<string> {
   let start = 0;
   do {
     let end = start + charactersMax;
@@ -11,8 +12,4 @@ export function* piecesOf(content: AnyText, charactersMax: number): Generator<st
     yield content.slice(start, end);
     start = end;
   } while (start < content.length);
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

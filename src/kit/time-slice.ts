@@ -1,4 +1,4 @@
-// Long work on the JavaScript thread in slices, so that requests are answered meanwhile.
+// Divides long work on the JavaScript thread into slices, so that requests are answered between them.
 
 /**
  * Maximum time, in milliseconds, that a slice should take. A search has about ten steps on the thread, and each of them
@@ -6,7 +6,7 @@
  */
 const SLICE_MS = 1;
 
-/** Lets other work of the thread run from time to time. */
+/** The current slice of some long work. The work calls `next` often; that lets other work run when a slice is over. */
 export class TimeSlice {
   #startedAt = performance.now();
 

@@ -1,5 +1,5 @@
-// Time zones: which names are known, and what a clock on the wall shows there. Wall times are numbers like Unix
-// milliseconds, as if the place were in UTC, so that arithmetic with days and months needs no zone.
+// Time zones: which names are known, and which time local clocks show (wall time). A wall time is the number of Unix
+// milliseconds at which a clock in UTC shows the same, so that arithmetic with days and months needs no zone.
 
 import { DAY_MS, isoTime } from "./clock.ts";
 
@@ -38,8 +38,8 @@ export function dayIn(instant: number, zone: string): string {
 }
 
 /**
- * The instant at which a clock in a zone shows a wall time; of two, the earlier one. Unix milliseconds. A wall time
- * that is skipped when clocks are changed counts as if they had not been.
+ * The instant, in Unix milliseconds, at which a clock in a zone shows a wall time: the earlier one if it is shown
+ * twice. For a wall time that is skipped when clocks go forward, the offset before the change counts.
  */
 export function instantOf(wall: number, zone: string): number {
   if (zone === UTC) return wall;

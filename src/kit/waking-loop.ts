@@ -1,6 +1,6 @@
 // A loop in the background that sleeps between its rounds, can be woken, and can be stopped.
 
-/** What a round of a loop sees. */
+/** Signals that a loop passes to each of its rounds. */
 export interface Round {
   /** Aborts when the loop is stopped. */
   readonly stopped: AbortSignal;
@@ -8,7 +8,7 @@ export interface Round {
   readonly woken: AbortSignal;
 }
 
-/** Repeats a round until it is stopped. A round catches its own errors and sleeps at its end. */
+/** Repeats `round` until the loop is stopped. A round must catch its own errors, and sleeps at its end. */
 export class WakingLoop {
   readonly #stop = new AbortController();
   #wake = new AbortController();

@@ -1,5 +1,5 @@
-// Reads the arguments of a tool as clients mean them. Language models send numbers, flags, lists and objects as texts,
-// and null or "" for what they leave out. A text stays as it is wherever the tool takes a text.
+// Converts the arguments of a tool to the types of its schema. Language models send numbers, booleans, lists and
+// objects as texts, and null or "" for what they leave out. A text stays as it is wherever the tool takes a text.
 
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { fits } from "../api/check.ts";
@@ -8,8 +8,8 @@ import { isRecord, parsedJson } from "../kit/record.ts";
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
 /**
- * The arguments with which a tool is called, before `check`. What cannot be meant in another way stays as it was sent,
- * so that the error names it.
+ * The converted arguments, which `check` can then compare with the schema. What cannot be converted stays as it was
+ * sent, so that the error shows it.
  * @param args an object, or its JSON; null and undefined count as an empty object
  */
 export function meantArguments(schema: TObject, args: unknown): unknown {
@@ -25,7 +25,7 @@ export function meantArguments(schema: TObject, args: unknown): unknown {
   return Object.fromEntries(meant);
 }
 
-/** Whether a text stays one: the field is a text, or one of the names that the field can have. */
+/** Whether a text needs no conversion: the field is a text, or this is one of the names that the field can have. */
 function takesText(declared: TSchema, value: string): boolean {
   return declared.type === "string" || (declared.type === undefined && fits(declared, value));
 }

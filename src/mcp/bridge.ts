@@ -1,8 +1,9 @@
-// An MCP server that forwards tool calls to the MCP endpoint of a Mneme server: at an address, on this data directory,
-// or in this process. So the tools and their refusals are the same as over HTTP. Runs on Bun and, in the .mcpb bundle,
-// on Node 20.
+// An MCP server that forwards tool calls to the MCP endpoint of a Mneme server: at an address, on a data directory, or
+// in this process. So the tools and their errors are the same as over HTTP. Runs on Bun and, in the .mcpb bundle, on
+// Node 20.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import { errorMessage } from "../kit/error-message.ts";
 import { parsedJson } from "../kit/record.ts";
 import { INSTRUCTIONS, INTRODUCTION, MCP_PATH } from "./introduction.ts";
 import { reportProgress } from "./progress.ts";
@@ -42,7 +43,7 @@ export function createBridge(remote: RemoteMcp, onError: (error: unknown) => voi
       return (await callRemote(remote, "tools/call", { name, arguments: args }, mcpReq.signal)) as CallToolResult;
     } catch (error) {
       if (error instanceof ProtocolError && error.code !== ProtocolErrorCode.InternalError) throw error;
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorMessage(error);
       return { isError: true, content: [{ type: "text", text }] };
     } finally {
       stopProgress();
@@ -57,7 +58,7 @@ interface RemoteAnswer {
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
 }
 
-/** @throws ProtocolError if the server refuses, or if there is no answer */
+/** Sends a JSON-RPC request, and returns its result. @throws ProtocolError if the server refuses or does not answer */
 async function callRemote({ url, key, send }: RemoteMcp, method: string, params: object, signal: AbortSignal) {
   const request = new Request(`${url}${MCP_PATH}`, {
     method: "POST",
@@ -77,7 +78,7 @@ async function callRemote({ url, key, send }: RemoteMcp, method: string, params:
     status = response.status;
     text = await response.text();
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessage(cause);
     throw new ProtocolError(ProtocolErrorCode.InternalError, `No answer from Mneme: ${why}`);
   }
   const { result, error } = parseAnswer(text);
@@ -87,8 +88,11 @@ async function callRemote({ url, key, send }: RemoteMcp, method: string, params:
   throw new ProtocolError(code, message);
 }
 
-/** The message in an answer: JSON, or the last event of a stream. Anything else, such as a proxy's page, is empty. */
+/**
+ * The JSON-RPC message in an answer: its JSON, or the last event of a stream. Without fields if it is anything else,
+ * such as the page of a proxy or a message that was cut off; the caller then shows the status.
+ */
 function parseAnswer(text: string): RemoteAnswer {
   const data = text.startsWith("{") ? text : (Array.from(text.matchAll(/^data: ?(\{.*)$/gm)).at(-1)?.[1] ?? "{}");
-  return (parsedJson(data) ?? {}) as RemoteAnswer; // of one that was cut off, the caller says that there is none
+  return (parsedJson(data) ?? {}) as RemoteAnswer;
 }

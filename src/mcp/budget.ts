@@ -1,4 +1,4 @@
-// Keeps the results of tools within `max_tokens`. Tokens are estimated, as for prompts of language models.
+// Keeps the results of tools within `max_tokens`. Tokens are estimated in the same way as for prompts.
 
 import { Type } from "@sinclair/typebox";
 import { Optional } from "../api/schema/fields.ts";
@@ -12,7 +12,7 @@ const TOKENS_MAX = 100_000;
 const EXCERPT_TOKENS_MIN = 24;
 /** Attributes that can be large, in the order in which they are left out. */
 const LARGE_ATTRIBUTES = ["metadata", "tags", "externalId", "title"];
-/** Share of `max_tokens` that the attributes of one item of several may take. */
+/** Share of `max_tokens` that the attributes of one item may take, in a result with several. */
 const ATTRIBUTES_SHARE = 0.25;
 /** Number of tokens that attributes may always take: ids, times and some tags. */
 const ATTRIBUTES_TOKENS_MIN = 100;
@@ -49,15 +49,15 @@ export function tokensOf(value: unknown): number {
   return estimatedTokens(JSON.stringify(value));
 }
 
-/** An item with a text and attributes. */
+/** An item of a result: a text, and attributes besides. */
 interface Item {
   readonly content: string;
 }
 
-/** An item as it is shown. */
+/** An item from which large attributes may have been removed. */
 export interface Lightened<I> {
   readonly item: I;
-  /** Whether attributes are left out. */
+  /** Whether attributes were removed. */
   readonly isLighter: boolean;
 }
 
@@ -79,8 +79,11 @@ export function lightened<I extends Item>(item: I, tokensMax: number, share = AT
 /** Items that fit into a budget. */
 export interface FittedItems<I> {
   readonly items: readonly I[];
+  /** Estimated tokens of the items as JSON. */
   readonly tokens: number;
+  /** Number of items whose text is cut: 0 or 1. */
   readonly cut: number;
+  /** Number of items that do not fit. */
   readonly leftOut: number;
   /** Number of items without some of their attributes. */
   readonly lighter: number;
@@ -88,8 +91,8 @@ export interface FittedItems<I> {
 
 /**
  * The first items that fit into a number of tokens. The last one is cut if enough of its content fits.
- * @param resultTokensMax `max_tokens` of the result, of which the items get `tokensMax`
- * @param needsFirst whether the first one is kept even if only a few words of it fit
+ * @param resultTokensMax `max_tokens` of the whole result; the items may take `tokensMax` of it
+ * @param needsFirst whether the first item is kept even if only a few words of it fit
  */
 export function firstFitting<I extends Item>(
   items: readonly I[],
@@ -103,26 +106,27 @@ export function firstFitting<I extends Item>(
   const end = (cut: number) => ({ items: kept, tokens, cut, leftOut: items.length - kept.length, lighter });
   for (const whole of items) {
     const { item, isLighter } = lightened(whole, resultTokensMax);
-    const frame = tokensOf({ ...item, content: "" });
-    const room = tokensMax - tokens - frame;
-    const isWhole = tokensOf(item) <= tokensMax - tokens;
-    if (isWhole) {
+    const size = tokensOf(item);
+    if (size <= tokensMax - tokens) {
       kept.push(item);
       if (isLighter) lighter += 1;
-      tokens += tokensOf(item);
+      tokens += size;
       continue;
     }
+    const frame = tokensOf({ ...item, content: "" });
+    const room = tokensMax - tokens - frame;
     if (room < EXCERPT_TOKENS_MIN && (kept.length > 0 || !needsFirst)) return end(0);
     const { text, isCut } = fitted(item.content, Math.max(EXCERPT_TOKENS_MIN, room));
-    kept.push({ ...item, content: text });
+    const shown = { ...item, content: text };
+    kept.push(shown);
     if (isLighter) lighter += 1;
-    tokens += tokensOf({ ...item, content: text });
+    tokens += tokensOf(shown);
     return end(isCut ? 1 : 0);
   }
   return end(0);
 }
 
-/** A sentence about what `firstFitting` cut; null if nothing. */
+/** A sentence about what `firstFitting` cut or left out; null if nothing. */
 export function cutNote({ cut, leftOut, lighter }: FittedItems<unknown>, tokensMax: number): string | null {
   const parts = [
     ...(leftOut === 0 ? [] : [`${leftOut} more ${leftOut === 1 ? "item is" : "items are"} left out`]),

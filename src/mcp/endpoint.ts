@@ -7,12 +7,12 @@ import type { HostRules } from "./hosts.ts";
 import { MCP_PATH } from "./introduction.ts";
 import type { McpDependencies } from "./server.ts";
 
-/** Code of JSON-RPC for a message that is none. */
+/** Code of JSON-RPC for a body that is not a request. */
 const INVALID_REQUEST = -32_600;
-/** Code for refusals that JSON-RPC does not define; the package answers with it, too. */
+/** Code for refusals that JSON-RPC does not define. The package @modelcontextprotocol/server uses the same one. */
 const REFUSED = -32_000;
 
-/** Creates the endpoint. The code of the protocol is loaded at the first request: it takes 35 MB of memory. */
+/** Creates the endpoint. It loads the code of the protocol at the first request, because that takes 35 MB of memory. */
 export function createMcpEndpoint(parts: McpDependencies, hosts: HostRules): ProtocolEndpoint {
   const loaded = once(() => Promise.all([import("@modelcontextprotocol/server"), import("./server.ts")]));
   return {
@@ -25,7 +25,7 @@ export function createMcpEndpoint(parts: McpDependencies, hosts: HostRules): Pro
       return problem === null ? null : refusal(403, REFUSED, problem);
     },
     answer: async ({ request, requestId, body, principal, operations }: ProtocolCall) => {
-      // The revision 2025-06-18 removed batches, and one could hold thousands of messages.
+      // MCP has no batches since its revision 2025-06-18. One could hold thousands of messages.
       if (Array.isArray(body)) return refusal(400, INVALID_REQUEST, "Send one message per request, not a batch.");
       const [{ createMcpHandler }, { createMcpServer }] = await loaded();
       const caller = { principal, operations, requestId, origin: new URL(request.url).origin };

@@ -1,5 +1,5 @@
-// Which Host and Origin headers requests to /mcp may have. This stops web pages: one whose name was made to point at
-// this machine (DNS rebinding), and one that calls the server from another origin.
+// Decides which Host and Origin headers requests to /mcp may have. This stops two kinds of web pages: those whose host
+// name was made to point at this machine (DNS rebinding), and those that call the server from another origin.
 
 import { isIP } from "node:net";
 import { UsageError } from "../kit/flags.ts";
@@ -13,10 +13,11 @@ export interface HostRules {
 }
 
 /**
- * Requests may name the server by an address, which no DNS name can stand for, by `localhost`, by the name that it
- * listens on, or by a name from the setting. Requests from web pages must come from the server itself or from an origin
- * that CORS allows.
+ * Creates the rules. The Host header may be an IP address, which DNS rebinding cannot forge, `localhost`, the name that
+ * the server listens on, or a name from the setting. The Origin header, which web pages send, must be the server's own
+ * or one that CORS allows.
  * @param names from `parseHosts`
+ * @param origins from `parseOrigins` (api/cors.ts)
  */
 export function createHostRules(names: readonly string[], listensOn: string, origins: readonly string[]): HostRules {
   const allowed = new Set([...names, listensOn.toLowerCase()]);

@@ -1,4 +1,4 @@
-// Converts the TypeBox schemas of tools to JSON Schema for clients: one object without references.
+// Converts the TypeBox schemas of tools to JSON Schema for clients: each to one object without references.
 
 import type { TObject } from "@sinclair/typebox";
 import { type JsonSchema, SCHEMA_REFERENCE, SchemaCollection } from "../api/json-schema.ts";

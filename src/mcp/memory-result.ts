@@ -7,7 +7,7 @@ import { presentAttributes } from "../api/schema/attributes.ts";
 import { OneOf } from "../api/schema/fields.ts";
 import type { JsonRecord } from "../kit/record.ts";
 
-/** A model does not need these of a passage. */
+/** The attributes of a passage that are shown: those that help a language model. */
 const { updated_at: _, expires_at: __, externalId: ___, ...ofPassage } = presentAttributes;
 
 /** A memory in the result of a tool. */
@@ -39,6 +39,9 @@ export const PassageResult = Type.Object({
         slide: Type.Optional(Type.Integer()),
         sheet: Type.Optional(Text()),
         cells: Type.Optional(Text()),
+        line: Type.Optional(Type.Integer()),
+        line_end: Type.Optional(Type.Integer()),
+        symbol: Type.Optional(Text()),
         headings: Type.Optional(Type.Array(Text())),
         speaker: Type.Optional(Text()),
         date: Type.Optional(Text()),
@@ -51,9 +54,20 @@ export const PassageResult = Type.Object({
 export type PassageResult = Static<typeof PassageResult>;
 
 const MEMORY_FIELDS = ["status", ...Object.keys(presentAttributes)];
-const PLACE_FIELDS = ["page", "slide", "sheet", "cells", "headings", "speaker", "date"] as const;
+const PLACE_FIELDS = [
+  "page",
+  "slide",
+  "sheet",
+  "cells",
+  "line",
+  "line_end",
+  "symbol",
+  "headings",
+  "speaker",
+  "date",
+] as const;
 
-/** A memory of the API as tools show it. */
+/** Converts a memory of the API to what tools show. */
 export function memoryResult(memory: JsonRecord): MemoryResult {
   const relations = ((memory.relations ?? []) as JsonRecord[]).filter(({ state }) => state === "active");
   const error = memory.error as { readonly message: string } | undefined;
@@ -66,7 +80,7 @@ export function memoryResult(memory: JsonRecord): MemoryResult {
   } as MemoryResult;
 }
 
-/** A result of a search of the API as tools show it. */
+/** Converts a result of a search of the API to what tools show. */
 export function passageResult(result: JsonRecord): PassageResult {
   const { _memory, _chunk, ...metadata } = result.metadata as JsonRecord;
   const place = present(_chunk as JsonRecord, PLACE_FIELDS);

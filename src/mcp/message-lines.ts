@@ -1,5 +1,6 @@
-// Reads lines of JSON-RPC from a client over stdin, and answers lines that are not a single message: the package
-// @modelcontextprotocol/server drops them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on Node 20.
+// Reads lines of JSON-RPC from a client over stdin, and answers those that are not a single message. The package
+// @modelcontextprotocol/server would drop them, and the client would wait. Runs on Bun and, in the .mcpb bundle, on
+// Node 20.
 
 import { Transform } from "node:stream";
 import { parsedJson } from "../kit/record.ts";
@@ -7,13 +8,13 @@ import { parsedJson } from "../kit/record.ts";
 /** Error codes of JSON-RPC. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
-/** Maximum size of a line in bytes. The server refuses messages of more than 1 MiB itself. */
+/** Maximum size of a line in bytes. It only limits memory: the server refuses messages of more than 1 MiB itself. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
  * A stream that passes on the lines that are messages.
- * @param refuse gets the answer to a line that is not a message
+ * @param refuse called with the answer, a line of JSON-RPC, to each line that is not a message
  */
 export function messageLines(refuse: (answer: string) => void): Transform {
   const lines = new Lines((line) => stream.push(line), refuse);
@@ -26,7 +27,7 @@ export function messageLines(refuse: (answer: string) => void): Transform {
   return stream;
 }
 
-/** Cuts bytes into lines. */
+/** Cuts bytes into lines, and passes on or refuses each line. */
 class Lines {
   readonly #push: (line: string) => void;
   readonly #refuse: (answer: string) => void;

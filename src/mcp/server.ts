@@ -1,4 +1,4 @@
-// The MCP server that answers one caller: lists the tools that its key may use, and calls them. The package
+// The MCP server for one caller: lists the tools that the caller's key may use, and calls them. The package
 // @modelcontextprotocol/server speaks the protocol; endpoint.ts serves it over HTTP, stdio.ts over stdin and stdout.
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelcontextprotocol/server";
@@ -26,7 +26,7 @@ export interface McpDependencies {
   readonly progressMs?: number | undefined;
 }
 
-/** Who calls, and how their calls reach operations. */
+/** The caller of a request, and the operations that the tools may call for it. */
 export interface Caller {
   readonly principal: Principal;
   readonly operations: ProtocolCall["operations"];
@@ -72,7 +72,7 @@ export function createMcpServer(parts: McpDependencies, { principal, operations,
 
 const listings = new WeakMap<MnemeTool, Tool>();
 
-/** A tool as clients see it. Made once, because the conversion of schemas takes longer than a search. */
+/** A tool as clients see it. It is made once, because converting its schemas takes longer than a search. */
 function listed(tool: MnemeTool): Tool {
   const listing = listings.get(tool) ?? listingOf(tool);
   listings.set(tool, listing);
@@ -84,14 +84,14 @@ function listingOf({ name, title, description, annotations, input, output }: Mne
     name,
     title,
     description,
-    // null has a meaning only where it clears a field
+    // only in this tool does null have a meaning: it clears a field
     inputSchema: toolSchema(input, name !== "update_memory"),
     outputSchema: toolSchema(output, false),
     annotations: { title, ...annotations, openWorldHint: false },
   } as Tool;
 }
 
-/** The result of a call that failed. It contains only what the API would have answered. */
+/** The result of a call that failed. Like an error of the API, it has no internal details. */
 function failure(
   error: unknown,
   tool: string,

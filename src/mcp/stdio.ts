@@ -2,6 +2,7 @@
 // Node 20.
 
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { errorMessage } from "../kit/error-message.ts";
 import { createBridge, type RemoteMcp } from "./bridge.ts";
 import { messageLines } from "./message-lines.ts";
 
@@ -25,6 +26,6 @@ export async function serveOverStdio(remote: RemoteMcp, signal: AbortSignal): Pr
 }
 
 function report(error: unknown): void {
-  const text = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, " ");
+  const text = errorMessage(error).replaceAll(/\s+/g, " ");
   process.stderr.write(`mneme mcp: ${text.slice(0, REPORT_CHARACTERS)}\n`);
 }

@@ -9,7 +9,7 @@ import type { KeyScope } from "../domain/scope.ts";
 import type { JsonRecord } from "../kit/record.ts";
 import type { Profile, RequestedProfile } from "../services/profile.ts";
 
-/** What a tool may do, for clients that ask a person before a call. */
+/** What a tool may do. Clients use this to decide whether they ask a person before a call. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -21,7 +21,7 @@ export interface ToolCall {
   readonly operations: Operations;
   /** Waits until a memory is no longer processing; null if the caller may not see it. */
   readonly settled: (id: MemoryId, timeoutMs: number) => Promise<Memory | null>;
-  /** A profile of the memories that the caller may see. */
+  /** Makes a profile of the memories that the caller may see. */
   readonly profile: (requested: RequestedProfile) => Promise<Profile>;
   /** Base address under which the caller reaches the server, such as `http://127.0.0.1:8383`. */
   readonly origin: string;
@@ -30,7 +30,7 @@ export interface ToolCall {
 interface Declared {
   readonly name: string;
   readonly title: string;
-  /** For the language model that chooses tools: what it does, when to use it. */
+  /** What the tool does and when to use it, for the language model that chooses tools. */
   readonly description: string;
   /** Permission of the key without which the tool is not listed. */
   readonly scope: KeyScope;
@@ -42,6 +42,7 @@ interface Declared {
 /** A tool. */
 export interface Tool extends Declared {
   /**
+   * Runs the tool; returns a result that fits `output`.
    * @param args checked against `input`
    * @throws Fault if an operation refuses, or an argument is not valid
    */

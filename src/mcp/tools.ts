@@ -1,4 +1,5 @@
-// The one list of tools, in the order in which clients show them. The order is stable, so that clients can cache it.
+// The list of all tools, in the order in which clients show them. The order is fixed, so that clients can cache the
+// list.
 
 import type { Principal } from "../domain/scope.ts";
 import { allows } from "../domain/scope.ts";

@@ -13,9 +13,12 @@ export interface DecodedLine {
  * and Chinese lines have 0.03 to 0.05 of them each, Greek ones 0.5, Hebrew ones 1.5 (pages rendered on 29 Nov 2026).
  */
 const BLANK_MIN = 0.9;
-/** Steps from one character to the next, at most: a Chinese character takes five. Russian letters are left out. */
+/**
+ * Maximum number of steps between two characters; a Chinese character takes five. A larger gap means that characters
+ * which the model does not know, such as Russian letters, were left out.
+ */
 const GAP_STEPS_MAX = 10;
-/** Steps of a character that is left out. */
+/** Number of steps that a left-out character is assumed to take. */
 const CHARACTER_STEPS = 5;
 
 /**

@@ -57,7 +57,7 @@ const LINE_WIDTH_MIN = 64;
 const LINE_WIDTH_STEP = 32;
 /** Maximum width of a line. A longer one is squeezed. */
 const LINE_WIDTH_MAX = 3_200;
-/** Maximum number of pixels of a batch of lines, along them. Their outputs take 75 KB per 8 pixels. */
+/** Maximum sum of the padded widths of the lines in a batch, in pixels. Their outputs take 75 KB per 8 pixels. */
 const BATCH_WIDTH_MAX = 1_600;
 /** A line that is this many times as tall as wide is turned before it is read: it is set vertically. */
 const VERTICAL_RATIO = 1.5;

@@ -21,6 +21,8 @@ export interface RecognisedPicture {
   readonly lines: readonly RecognisedLine[];
   /** Mean score of the lines, weighted by their length, 0..1; null if none is legible. */
   readonly confidence: number | null;
+  /** What the picture shows, written by a language model. */
+  readonly description?: string;
   /** What is missing, as the end of a sentence that begins with the page; null if nothing is. */
   readonly problem: string | null;
 }

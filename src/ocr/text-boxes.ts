@@ -10,7 +10,10 @@ export interface ProbabilityMap {
   readonly values: Float32Array;
 }
 
-/** Minimum probability of a pixel that belongs to a line; of PP-OCR's own configuration, as the next three. */
+/**
+ * Minimum probability of a pixel that belongs to a line; this and the next three values are those of PP-OCR's
+ * configuration.
+ */
 const PIXEL_MIN = 0.3;
 /** Minimum mean probability of a box. */
 const BOX_MIN = 0.5;

@@ -107,4 +107,6 @@ export interface AccountStore {
     tokens: { readonly prompt: number; readonly completion: number },
     reservation?: string,
   ): Promise<void>;
+  /** Adds tokens to the current month, without a query. Does nothing for a project that does not exist. */
+  countTokens(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): Promise<void>;
 }

@@ -6,6 +6,7 @@
 
 import type { ActivityCounts, ActivityName, ActivityStep } from "../domain/activity.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import type { RecentCounts } from "../domain/system.ts";
 
 /** Counts of what happens. */
 export interface ActivityStore {
@@ -19,6 +20,8 @@ export interface ActivityStore {
     projectId: ProjectId,
     range: { readonly step: ActivityStep; readonly from: number; readonly to: number },
   ): Promise<readonly ActivityCounts[]>;
+  /** What happened on this node in all projects in the last minute. */
+  recent(): RecentCounts;
   /** Stores what was counted, and how many memories wait. Called every minute and before the store is closed. */
   flush(): Promise<void>;
   /** Removes the steps that are older than they are kept. */

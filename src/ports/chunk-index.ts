@@ -25,6 +25,7 @@ import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
 import type { EntityHash } from "../domain/entity.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+import type { VectorIndexName } from "../domain/project.ts";
 import type { SearchLeg } from "../domain/signals.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { AnyText } from "../kit/pieced-text.ts";
@@ -372,6 +373,28 @@ export interface IndexVerification {
   readonly findings: readonly IndexFinding[];
 }
 
+/** How the vectors of a project are searched at the moment. */
+export interface VectorIndexState {
+  /** Whether searches use the graph. Otherwise they scan. */
+  readonly isGraphActive: boolean;
+  /** The graph that is being built; null if none is, and none has failed. */
+  readonly build: {
+    readonly vectorsDone: number;
+    readonly vectorsTotal: number;
+    /** Why it has failed; null while it is being built. */
+    readonly error: string | null;
+    /** Unix milliseconds. */
+    readonly startedAt: number;
+  } | null;
+  /** Number of vectors that the graph has, and that it does not have yet: searches scan those. */
+  readonly graphChunks: number;
+  readonly vectorsMissing: number;
+  /** Number of searches that the graph has answered since the project was opened. */
+  readonly graphSearches: number;
+  /** Why the graph could not be saved the last time, or why a saved one was not used; null if neither happened. */
+  readonly note: string | null;
+}
+
 /** Searches of one project. */
 export interface SearchIndex {
   /** The visible memories of a user that have not expired at `nowMs`. If `userKey` is null, those of all users. */
@@ -401,6 +424,12 @@ export interface SearchIndex {
    */
   compareVectors(chunks: ChunkKeys): Promise<Float32Array>;
   /**
+   * The vectors that are stored for these chunks; row-major `[chunks, dimensions]`, NaN for a chunk that no longer
+   * exists. Publishing them elsewhere gives the same scores.
+   * @throws OtherModel unless the model is live or being built
+   */
+  storedVectors(fingerprint: string, chunks: ChunkKeys): Promise<Float32Array>;
+  /**
    * Text and place of these chunks, in their order; null for a chunk that no longer exists, or whose stored text is
    * damaged.
    */
@@ -415,6 +444,13 @@ export interface SearchIndex {
   entityPath(from: EntityHash, to: EntityHash, within: AdmissibleSet, curation: EntityCuration): Promise<FoundPath>;
   /** The embedding models of the project. */
   models(): Eventually<IndexModels>;
+  /**
+   * Sets how vectors are searched; does nothing if it is set already. A graph is built in the background, and searches
+   * scan until it is complete.
+   */
+  chooseVectorIndex(name: VectorIndexName): Promise<void>;
+  /** How vectors are searched at the moment. */
+  vectorIndex(): Eventually<VectorIndexState>;
 }
 
 /** What publishes memories of one project. */
@@ -439,7 +475,7 @@ export interface PublishIndex {
 }
 
 /** What computes the parts of published memories of one project again, and changes its embedding model. */
-export interface ModelIndex extends Pick<SearchIndex, "models" | "passages"> {
+export interface ModelIndex extends Pick<SearchIndex, "models" | "passages" | "storedVectors"> {
   /**
    * Replaces vectors of the live model, postings and entities of published memories, durably. Their texts and the keys
    * of their chunks stay the same. Searches go on: at every moment, they find a memory with its old parts or its new
@@ -454,12 +490,6 @@ export interface ModelIndex extends Pick<SearchIndex, "models" | "passages"> {
    * on a thread of low priority.
    */
   layout(known: readonly PlacedMemory[], others: readonly MemoryKey[]): Promise<readonly PlacedMemory[]>;
-  /**
-   * The vectors that are stored for these chunks; row-major `[chunks, dimensions]`, NaN for a chunk that no longer
-   * exists. Publishing them elsewhere gives the same scores.
-   * @throws OtherModel unless the model is live or being built
-   */
-  storedVectors(fingerprint: string, chunks: ChunkKeys): Promise<Float32Array>;
   /**
    * Begins to build vectors of another model beside the live ones, or goes on with that. If vectors of this model are
    * kept for a rollback, only what they lack has to be added. Fails if the model is live, or if vectors of another
@@ -503,7 +533,7 @@ export interface IndexOf<Job> {
   current(id: ProjectId): Promise<Job & Disposable>;
 }
 
-/** What becomes of published memories of any project, and their texts. */
+/** Shows, hides, reads and removes published memories of any project. */
 export interface PublishedMemories {
   /**
    * Makes memories visible or changes their attributes after the commit that did so, like `PublishIndex.show`. An index
@@ -561,6 +591,8 @@ export interface IndexMaintenance {
    * @returns true if no file has anything of purged memories any more; false if something may be left
    */
   compact(erasesNow?: boolean): Promise<boolean>;
+  /** How the vectors of each open project are searched at the moment. */
+  vectorIndexes(): Promise<ReadonlyMap<ProjectId, VectorIndexState>>;
   /** Closes every project. All later calls fail. */
   close(): Promise<void>;
 }

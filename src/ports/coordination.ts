@@ -1,11 +1,13 @@
 // What requests and periodic work must agree on: rate limits, quotas of queries, requests in progress, and who does
-// which task. With one process, src/account has it in memory; stores/postgres has it for several nodes.
+// which task. Implemented by compose/coordination.ts for one node, from parts of src/account, and by stores/postgres
+// for several nodes.
 //
 // Obligations of an implementation:
 // - Limits hold exactly, however many calls run at the same time, on however many nodes.
 // - What a process holds ends when the process ends: at once if it says so, otherwise within a minute.
 
 import type { ProjectId } from "../domain/ids.ts";
+import type { NodeState } from "../domain/system.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Transaction } from "./transactions.ts";
 
@@ -61,6 +63,33 @@ export interface QueryQuotas {
   reserve(projectId: ProjectId): Promise<QuotaReservation>;
 }
 
+/** Tokens that a call of a language model may use. */
+export interface TokenReservation {
+  /** Tokens that the project had used. If no limit is larger, the call must not be made, and nothing is reserved. */
+  readonly used: number;
+  /**
+   * Ends the reservation. Must always be called, after the store has counted the tokens of the call. A second call does
+   * nothing.
+   */
+  release(): void;
+}
+
+/** Token limits of projects in a period. */
+export interface TokenLimits {
+  /**
+   * Reserves the estimated tokens of a call. While the running calls might use up a limit, it waits for their end,
+   * because they may use less than they reserved. So if estimates are right, a limit is exceeded by less than one call.
+   * @param limits those of the models that may be called, in tokens per period
+   * @throws the reason of `signal` if it aborts while the call waits
+   */
+  reserve(
+    projectId: ProjectId,
+    tokens: number,
+    limits: readonly number[],
+    signal: AbortSignal,
+  ): Promise<TokenReservation>;
+}
+
 /** A request in progress. */
 export interface Flight {
   /** Ends the request. A second call does nothing. */
@@ -74,7 +103,7 @@ export interface Flights {
 }
 
 /** Periodic work that only one node does at a time. */
-export type NodeTask = "sweep" | "upkeep" | "model changes";
+export type NodeTask = "sweep" | "upkeep" | "model changes" | "case runs";
 
 /** Decides which node does which periodic work. */
 export interface NodeTasks {
@@ -89,6 +118,10 @@ export interface Coordination {
   /** Counts failed authentications by address. */
   readonly failures: RateWindow;
   readonly quotas: QueryQuotas;
+  /** Monthly limits of tokens. */
+  readonly monthlyTokens: TokenLimits;
   readonly flights: Flights;
   readonly tasks: NodeTasks;
+  /** The nodes of the service, and those that were seen within a day, in the order of their start. */
+  nodes(): Promise<readonly NodeState[]>;
 }

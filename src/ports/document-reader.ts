@@ -44,13 +44,18 @@ export type Recognition =
   /** It is needed: if there are pictures, reading ends with `UnreadPictures`. */
   | { readonly kind: "wanted" }
   /** It is in the file at this path, which a PictureRecogniser wrote. */
-  | { readonly kind: "done"; readonly path: string };
+  | {
+      readonly kind: "done";
+      readonly path: string;
+      /** Why it has only descriptions, but no texts of pictures. Absent: it has texts. */
+      readonly withoutTexts?: "off" | "missing";
+    };
 
 /** What document reading finds in a file besides its text. */
 export interface DocumentFacts {
   /** The title in the file's properties. null if they have none; the title is then extracted from the text. */
   readonly title: string | null;
-  /** Where pages, slides or sheets begin, in ascending order; empty if the format has none. */
+  /** Where places (pages, sheets, lines, subtitles) begin, in ascending order; empty if the format has none. */
   readonly marks: readonly TextMark[];
 }
 

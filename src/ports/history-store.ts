@@ -70,8 +70,8 @@ export interface HistoryStore {
    */
   earlierTexts(projectId: ProjectId, at: number, limit: number): Promise<readonly EarlierText[]>;
   /**
-   * Those of the memories of whose last earlier text only the text archive has the content, and whether it is still
-   * wanted: `erase` may have been called since.
+   * Those of these memories whose last earlier text is stored without its content, which only the text archive has. Not
+   * wanted: `erase` was called since.
    */
   archived(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, { readonly isWanted: boolean }>>;
   /** Stores the content of the earlier text that only the text archive has; null: forgets it, erased or lost. */

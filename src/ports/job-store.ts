@@ -137,8 +137,7 @@ export interface JobStore {
   importedVectors(key: MemoryKey): Promise<ImportedVectors | null>;
   /**
    * Makes memories `completed` and removes content and file name from their rows, because the index has the text now.
-   * Removes imported vectors, too.
-   * Returns the memories whose jobs were still held.
+   * Removes imported vectors, too. Returns the memories whose jobs were still held.
    */
   complete(completions: readonly Completion[]): Promise<readonly VisibleMemory[]>;
   /**

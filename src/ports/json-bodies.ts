@@ -92,7 +92,7 @@ export interface ParsedJson {
   readonly value: unknown;
   /** The long texts in the value. */
   readonly longTexts: readonly LongText[];
-  /** Frees the memory of the long texts. They cannot be read any more. */
+  /** Frees the long texts, which cannot be read any more. */
   readonly release: () => void;
 }
 
@@ -106,7 +106,7 @@ export interface ArrivingJson {
    * @throws JsonRefused
    */
   parse(isSetApart: (path: readonly JsonStep[]) => boolean): Promise<ParsedJson>;
-  /** Frees the memory of a body that will not be parsed. */
+  /** Frees a body that will not be parsed. */
   release(): void;
 }
 

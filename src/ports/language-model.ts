@@ -9,6 +9,8 @@
 // - A cut-off answer is never reported as complete. An answer ends in the way that the model reported, or with an
 //   error.
 // - A model's reasoning is not part of its answer.
+// - If a call fails before its answer begins, the request's fallbacks are called in order. The error of a request with
+//   fallbacks says how each of them failed, and its usage is the sum.
 // - Token counts come from the endpoint. If it reports none, they are estimated, also for an aborted answer.
 // - Error messages contain neither keys nor texts.
 
@@ -20,6 +22,8 @@ import type { LlmEndpoint } from "../domain/language-model.ts";
 export interface LlmMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
+  /** JPEGs in base64 that a model with vision looks at. */
+  readonly pictures?: readonly string[];
 }
 
 /**
@@ -28,9 +32,14 @@ export interface LlmMessage {
  */
 export type LlmPurpose = "query" | "ingestion";
 
+/** Another model that is called with the same messages, with limits of its own. */
+export type LlmFallback = Pick<LlmRequest, "endpoint" | "temperature" | "outputTokensMax">;
+
 /** A request to a model. */
 export interface LlmRequest {
   readonly endpoint: LlmEndpoint;
+  /** Models that are called in order if this one fails before its answer begins. */
+  readonly fallbacks?: readonly LlmFallback[];
   /** Project that makes the call. The number of concurrent calls is limited per project. */
   readonly projectId: ProjectId;
   readonly purpose: LlmPurpose;
@@ -50,6 +59,11 @@ export interface LlmRequest {
 export interface LlmUsage {
   readonly prompt: number;
   readonly completion: number;
+}
+
+/** The token counts of two calls together. */
+export function usageSum(left: LlmUsage, right: LlmUsage): LlmUsage {
+  return { prompt: left.prompt + right.prompt, completion: left.completion + right.completion };
 }
 
 /**
@@ -100,6 +114,7 @@ export interface LanguageModel {
  * - malformed: the response does not follow the protocol
  * - too_long: the answer greatly exceeds the requested length
  * - stopped: the caller aborted the call
+ * - budget_reached: the call was not made, because the project has used its tokens of this month
  */
 export type LlmFailure =
   | "overloaded"
@@ -111,7 +126,8 @@ export type LlmFailure =
   | "failed"
   | "malformed"
   | "too_long"
-  | "stopped";
+  | "stopped"
+  | "budget_reached";
 
 /** Details of a failed call. */
 export interface LlmErrorDetail {
@@ -146,9 +162,9 @@ export class LlmError extends Error {
     return ["overloaded", "unreachable", "timed_out", "rate_limited", "failed"].includes(this.reason);
   }
 
-  /** Returns a copy of this error with another usage. */
-  withUsage(usage: LlmUsage): LlmError {
-    const { reason, message, status, retryAfterMs, cause } = this;
+  /** Returns a copy of this error with another usage, and possibly another message. */
+  withUsage(usage: LlmUsage, message: string = this.message): LlmError {
+    const { reason, status, retryAfterMs, cause } = this;
     const known = { ...(status !== null && { status }), ...(retryAfterMs !== null && { retryAfterMs }) };
     return new LlmError(reason, message, { ...known, usage, ...(cause !== undefined && { cause }) });
   }

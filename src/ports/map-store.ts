@@ -2,7 +2,7 @@
 // stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation: each method is one transaction. A place goes with its memory. Several nodes may
-// compute places of a project at the same time; only the first one that stores them does.
+// compute places of a project at the same time; what the first one stores counts, and the others store nothing.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 

@@ -40,7 +40,10 @@ export interface MemoryConditions extends MemoryScope {
   readonly container?: string;
   /** Whether another memory supersedes the memory as a whole. */
   readonly superseded?: boolean;
-  /** Unix milliseconds: only memories that were accepted by then, and whose text of then is kept; see `superseded`. */
+  /**
+   * Unix milliseconds: only memories that were accepted by then and whose text of then is kept. `superseded` means: at
+   * that time.
+   */
   readonly knownAt?: number;
 }
 

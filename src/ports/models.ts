@@ -1,5 +1,5 @@
-// Interfaces of the models: an embedder computes vectors for texts, a reranker scores pairs of query and passage.
-// Implemented by adapters/inference.
+// Interfaces of the models: an embedder computes vectors for texts, a reranker scores pairs of query and passage, and a
+// reader says whether passages answer a question. Implemented by adapters/inference and adapters/remote-models.
 //
 // Obligations of an implementation:
 // - Vectors have unit length and no NaN; anything else fails the call. Equal texts with equal purposes have equal
@@ -13,7 +13,16 @@
 //   forever.
 // - `onBegin` is called once, when the call leaves the queue. The time before counts as waiting time.
 
-import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type {
+  AddedModel,
+  AddedTask,
+  ModelTask,
+  RemoteModel,
+  RemoteProbes,
+  RemoteRequest,
+} from "../domain/installed-model.ts";
+import type { ReaderTuning, RetrievalTuning } from "../domain/retrieval-tuning.ts";
 
 /** Who waits for the result. `query`: a person. `ingest`: a batch job, which comes after queries. */
 export type Priority = "query" | "ingest";
@@ -37,7 +46,7 @@ export interface EmbedOptions {
 
 /** Computes vectors for texts. */
 export interface Embedder {
-  /** Id of the model: the name of its folder. */
+  /** Id of the model; of one with files, also the name of their folder. */
   readonly id: string;
   readonly dimensions: number;
   /**
@@ -53,6 +62,13 @@ export interface Embedder {
   readonly languages: readonly string[];
   /** Weights and curves for search scores with vectors of this model. */
   readonly tuning: RetrievalTuning;
+  /**
+   * Whether another server computes it, or its files did not ship and may be absent. Searches go on without vectors
+   * while it cannot compute.
+   */
+  readonly isRemote?: boolean;
+  /** The reader that uses its word table and tokeniser; null or absent if there is none. */
+  readonly reader?: Reader | null;
   /** Vectors of `texts`, row-major `[n, dimensions]`. */
   embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array>;
   /**
@@ -60,6 +76,39 @@ export interface Embedder {
    * waits in the same queue as `embed`.
    */
   countTokens(texts: readonly string[], options: EmbedOptions): Promise<readonly number[]>;
+}
+
+/** Number of values in a reading of a passage. */
+export const READING_WIDTH = 5;
+
+/** Positions of the values in a reading. */
+export const READING = {
+  /** Logit: how relevant the passage is. */
+  relevance: 0,
+  /** Logit: whether the passage answers the question. */
+  answer: 1,
+  /** Begin and end, in UTF-16 code units of the passage, of the words that answer; both -1 if there are none. */
+  begin: 2,
+  end: 3,
+  /** Logit of these words: higher means more certain. */
+  span: 4,
+} as const;
+
+/** How to read passages. */
+export type ReadOptions = Pick<ScoreOptions, "signal" | "onBegin" | "deadlineMs">;
+
+/** Reads passages, to say whether they answer a question, and with which words. */
+export interface Reader {
+  /** Id of the model. */
+  readonly id: string;
+  /** BCP 47 tags of the languages that the model was made for. */
+  readonly languages: readonly string[];
+  readonly tuning: ReaderTuning;
+  /**
+   * A row of `READING_WIDTH` values per passage, in the order of the passages. All values of a passage that was not
+   * read by the deadline are NaN.
+   */
+  read(question: string, passages: readonly string[], options?: ReadOptions): Promise<Float32Array>;
 }
 
 /** The installed embedders. */
@@ -120,6 +169,13 @@ export interface ScoreOptions {
 
 /** Scores the relevance of (query, passage) pairs. */
 export interface Reranker {
+  /** Whether another server computes it. Searches then go on without it while that server is away. */
+  readonly isRemote?: boolean;
+  /**
+   * Weights and curves for scores with this reranker and the embedder that it was asked for. Absent: those of the
+   * embedder, because it is the embedder's own reranker.
+   */
+  readonly tuning?: RetrievalTuning;
   /** BCP 47 tags of the languages that the model was made for. */
   readonly languages: readonly string[];
   /**
@@ -131,6 +187,100 @@ export interface Reranker {
 
 /** The installed rerankers. */
 export interface Rerankers {
-  /** The reranker for passages that this embedder finds; null if it has none. */
-  for(embedder: Pick<Embedder, "id">): Reranker | null;
+  /**
+   * The reranker for passages that this embedder finds: the one that was chosen for the project, otherwise the one that
+   * belongs to the embedder; null if it has none.
+   */
+  for(embedder: Pick<Embedder, "id">, projectId?: ProjectId): Reranker | null;
+}
+
+/** A model that ships with the program. */
+export interface BuiltInModel {
+  readonly id: string;
+  readonly task: ModelTask;
+  /** null for a reranker or reader. */
+  readonly dimensions: number | null;
+  readonly tokensMax: number;
+  readonly languages: readonly string[];
+  readonly licence: string;
+}
+
+/** What a model computed when it was exported: the vector of a text, or the logits of a query and a passage. */
+export interface Reference {
+  /** The text, or the query. */
+  readonly text: string;
+  readonly purpose: Purpose;
+  /** null for an embedder. */
+  readonly passage: string | null;
+  /** A vector, one logit, or the logits of relevance and answer. */
+  readonly values: readonly number[];
+}
+
+/** An embedder, with the id of its reranker; null: it has none. */
+export interface FoundEmbedder {
+  readonly task: "embed";
+  readonly embedder: Embedder;
+  readonly reranker: string | null;
+  readonly references: readonly Reference[];
+}
+
+/** A reranker. */
+export interface FoundReranker {
+  readonly task: "rerank";
+  readonly reranker: Reranker;
+  readonly references: readonly Reference[];
+}
+
+/** A reader. */
+export interface FoundReader {
+  readonly task: "read";
+  readonly reader: Reader;
+  readonly references: readonly Reference[];
+}
+
+/** A model that can be used on this node. */
+export type FoundModel = FoundEmbedder | FoundReranker | FoundReader;
+
+/** Models that cannot be used on this node, each with the reason in one sentence. */
+export type ModelProblems = ReadonlyMap<string, string>;
+
+/** The models whose files are on this node. */
+export interface LocalModels {
+  /** In ascending order of their ids; the default embedder first. */
+  readonly builtIn: readonly BuiltInModel[];
+  /** A built-in model by its id; null if there is none. */
+  builtInModel(id: string): FoundModel | null;
+  /**
+   * Opens a model that was added. It is loaded when it is first used.
+   * @throws Error with one sentence for the operator if its files are not here, or are others
+   */
+  open(model: Pick<AddedModel, "id" | "manifestSha256">): FoundModel;
+}
+
+/** What was found out about a remote model. */
+export interface ExaminedModel {
+  /** null for a reranker. */
+  readonly dimensions: number | null;
+  readonly tokensMax: number;
+  /** Covers the id, and what the model computes now, so that no two models have the same. null for a reranker. */
+  readonly fingerprint: string | null;
+  readonly probes: RemoteProbes | null;
+}
+
+/**
+ * The models that other servers compute. An opened embedder notices before it returns a vector that its server computes
+ * other vectors than when the model was added, or sends them in another order; the call then fails.
+ */
+export interface RemoteModels {
+  /**
+   * Lets a model compute, to find out what it is.
+   * @throws Fault `model_unavailable` with one sentence for the operator if it does not answer as its API says
+   */
+  examine(id: string, remote: RemoteModel, task: AddedTask): Promise<ExaminedModel>;
+  /** Opens a model that was examined. @throws Error with one sentence if it was not */
+  open(model: AddedModel): FoundModel;
+  /** Why the last call of this node failed, in one sentence; null if it did not. */
+  problem(model: Pick<AddedModel, "remote">): string | null;
+  /** Why servers with this API have no models for the task; null if they have. */
+  refusal(remote: Pick<RemoteRequest["remote"], "api" | "says_purpose">, task: AddedTask): string | null;
 }

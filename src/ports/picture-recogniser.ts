@@ -7,7 +7,6 @@
 // - A picture that cannot be read costs a bounded time and memory. It is noted, and the next one follows.
 
 import type { PageProgress } from "../domain/memory.ts";
-import type { DocumentFile } from "./document-reader.ts";
 
 /** Reads the text in pictures. */
 export interface PictureRecogniser {
@@ -18,13 +17,19 @@ export interface PictureRecogniser {
    * @throws Fault `overloaded` if too many files wait or the machine is too busy; `signal.reason`
    */
   recognise(file: PicturesOfFile, onPages: (pages: PageProgress) => void, signal: AbortSignal): Promise<string>;
+  /** Ids of the pictures of a kept file whose descriptions are kept. */
+  describedOf(name: string): Promise<ReadonlySet<string>>;
+  /** Keeps the description of a picture with the texts of its file. */
+  keepDescription(name: string, id: string, description: string): Promise<void>;
   /** Removes the texts of a kept file, if there are any. Never rejects. */
   forget(name: string): Promise<void>;
 }
 
 /** What is read of a file. */
 export interface PicturesOfFile {
-  readonly file: DocumentFile;
+  readonly mediaType: string;
+  /** Path of the file. Asked in each turn, because a copy on this machine may be removed while the file waits. */
+  readonly locate: () => Promise<string>;
   /** Name of the kept file, by which its texts are found again. */
   readonly name: string;
   readonly ids: readonly string[];

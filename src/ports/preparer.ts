@@ -13,7 +13,7 @@ import type { AnyText } from "../kit/pieced-text.ts";
 
 /**
  * Texts with more UTF-8 bytes than this are large: preparing one takes .2 s or more, and embedding it minutes. Of texts
- * of exactly this size, at most four (8 MiB) are embedded at once.
+ * of exactly this size, a project has at most four (8 MiB) in progress.
  */
 export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 
@@ -55,6 +55,8 @@ export interface Prepared {
   /** The given attributes, and extracted ones for those that were null. */
   readonly extracted: Extracted;
   readonly chunks: readonly Chunk[];
+  /** Chunk i begins in line `lines[2i]` of the content and ends in line `lines[2i + 1]`, from 1. */
+  readonly lines: ArrayLike<number>;
   readonly texts: ChunkTexts;
 }
 

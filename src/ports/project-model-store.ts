@@ -42,6 +42,8 @@ export interface ProjectModel {
   readonly previous: string | null;
   /** Whether a person asked for a model, so that an upgrade does not change it. */
   readonly isChosen: boolean;
+  /** Id of the reranker that was chosen for the project; null: the one that its embedder names. */
+  readonly reranker: string | null;
   /** The last change; null if there was none. */
   readonly change: ModelChange | null;
 }
@@ -71,6 +73,11 @@ export interface ProjectModelStore {
   fail(projectId: ProjectId, number: number, error: string): Promise<void>;
   /** Cancels the change that is building. Returns false if there is none. */
   cancel(projectId: ProjectId): Promise<boolean>;
+  /**
+   * Chooses the reranker of a project; null: the one that its embedder names.
+   * @throws Fault `project_not_found` if the project does not exist
+   */
+  setReranker(projectId: ProjectId, reranker: string | null): Promise<void>;
   /** Gives up the vectors that are kept for a rollback. Returns false if there are none. */
   forget(projectId: ProjectId): Promise<boolean>;
 }

@@ -5,9 +5,9 @@
 //   user or agent. New content, or another time at which it happened, removes the relations that no person set.
 // - `Memory.supersededBy` and `Memory.supersededPassages` follow from the active relations of the kind `supersedes`.
 //   They change in the same transaction as the relations, and searches see the new values before that call resolves.
-// - A completed memory has a job. The row of the job is the only note of it, so it survives a crash. If two claims run
-//   at the same time, a job goes to at most one of them. `finish` stores nothing for a job that was claimed again
-//   meanwhile, or whose memory or other memories have changed.
+// - A memory gets a job in the transaction that completes it, so that a crash loses none. If two claims run at the same
+//   time, a job goes to at most one of them. `finish` stores nothing for a job that was claimed again meanwhile, or
+//   whose memory or other memories have changed.
 // - When a memory becomes superseded, the deliveries of `memory.superseded` are written in the same transaction.
 
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
@@ -23,7 +23,10 @@ export interface RelationJob {
   readonly superseding: Superseding;
   /** Fencing token: the number of claims. */
   readonly attempt: number;
-  /** Whether the memory was completed before relations were looked for, so that no event tells of them. */
+  /**
+   * Whether the memory is only indexed again, or was completed before Mneme or its project looked for relations, so
+   * that no event tells of them.
+   */
   readonly isBacklog: boolean;
 }
 
@@ -37,11 +40,11 @@ export interface EndedJob {
 export interface RelationClaim {
   readonly limit: number;
   readonly leaseMs: number;
-  /** Whether only jobs of memories are claimed that were completed since relations are looked for. */
+  /** Whether jobs with `isBacklog` are left out. */
   readonly skipsBacklog: boolean;
 }
 
-/** How memories are superseded at another time. */
+/** How a memory is superseded at another time. */
 export interface Supersession {
   readonly supersededBy: MemoryId | null;
   readonly supersededPassages: SupersededPassages;
@@ -64,7 +67,7 @@ export interface RelationStore {
   of(projectId: ProjectId, key: MemoryKey, knownAt?: number): Promise<readonly Relation[]>;
   /**
    * Sets what a person says of two completed memories of the same user and agent, in place of what stood between them.
-   * Returns whether nothing stood in the way: false if a circle of superseding would close.
+   * Returns false if a circle of superseding would close; the caller then undoes its transaction.
    * @param by id of the key of the person
    */
   set(

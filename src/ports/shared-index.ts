@@ -115,7 +115,7 @@ export interface SharedIndex {
   replace(projectId: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>>;
   /**
    * The publications that are stored, with their vectors of these models. Those that were replaced or removed meanwhile
-   * are left out. Memory is needed for the packed texts, the first parts and the vectors of all of them.
+   * are left out. The packed texts, the first parts and the vectors of all of them are in RAM together.
    */
   publications(wanted: readonly WantedPublication[], models: readonly string[]): Promise<readonly LoadedPublication[]>;
   /** Adds vectors of another model to publications that still have these first chunks; the others are skipped. */

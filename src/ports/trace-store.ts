@@ -23,7 +23,7 @@ export interface Subject {
 /** Numbers of entries by store and kind of entry. */
 export type Traces = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** Finds, counts and erases. */
+/** Finds subjects, counts what is left of them, and erases it. */
 export interface TraceStore {
   /**
    * @param project id or name of the project of a memory or user; null: the default project
@@ -31,7 +31,7 @@ export interface TraceStore {
    *   several projects
    */
   find(kind: SubjectKind, id: string, project: string | null): Promise<Subject>;
-  /** Traces by store: entries of every table that has some of such a subject. */
+  /** Numbers of the subject's entries, by store and kind of entry. */
   count(subject: Subject): Promise<Traces>;
   /** Number of chunks in counts. The index has one entry for each. */
   chunksIn(traces: Traces): number;

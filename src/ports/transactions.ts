@@ -31,11 +31,13 @@
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
 import type { ActivityStore } from "./activity-store.ts";
+import type { CaseStore } from "./case-store.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { DeletionStore } from "./deletion-store.ts";
 import type { EntityStore } from "./entity-store.ts";
 import type { HistoryStore } from "./history-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
+import type { InstalledModelStore } from "./installed-model-store.ts";
 import type { JobStore } from "./job-store.ts";
 import type { LlmExtractionStore } from "./llm-extraction-store.ts";
 import type { MapStore } from "./map-store.ts";
@@ -59,11 +61,13 @@ export interface Stores {
   readonly history: HistoryStore;
   readonly activity: ActivityStore;
   readonly entities: EntityStore;
+  readonly cases: CaseStore;
   readonly maps: MapStore;
   readonly deletions: DeletionStore;
   readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
   readonly projectModels: ProjectModelStore;
+  readonly installedModels: InstalledModelStore;
   readonly users: UserStore;
   readonly chats: ChatStore;
   readonly webhooks: WebhookStore;
@@ -94,8 +98,9 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
   relations: ["of", "supersededAt", "waiting"],
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
-  activity: ["note", "list"], // what is noted is stored by `flush`
+  activity: ["note", "list", "recent"], // what is noted is stored by `flush`
   entities: ["notes"],
+  cases: ["list", "run", "runs", "open", "step"],
   maps: ["state", "places", "all", "unplaced"],
   deletions: ["get", "work", "open", "openOf"],
   extractions: ["previous", "facts", "tokensToday"],
@@ -111,6 +116,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "authenticate",
   ],
   projectModels: ["get", "list"],
+  installedModels: ["list", "get", "cursorBinding"],
   users: ["get", "list", "events"],
   chats: ["get", "list", "message", "history", "turns", "messages"],
   webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],

@@ -3,13 +3,17 @@
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { AnyText } from "../kit/pieced-text.ts";
+import { splitsPair } from "../kit/surrogates.ts";
 import type { Prepared } from "../ports/preparer.ts";
 import type { Cut } from "./chunk.ts";
 import { CutTexts } from "./chunk-texts.ts";
 
-/** A cut whose ranges are also given in code points: range i is `[codePoints[2i], codePoints[2i + 1])`. */
-export interface CodePointCut extends Cut {
+/** A cut whose ranges are also given in code points and in lines. */
+export interface PlacedCut extends Cut {
+  /** Range i is `[codePoints[2i], codePoints[2i + 1])`. */
   readonly codePoints: ArrayLike<number>;
+  /** Range i begins in line `lines[2i]` of the content and ends in line `lines[2i + 1]`, from 1. */
+  readonly lines: ArrayLike<number>;
 }
 
 /**
@@ -23,9 +27,7 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   let pairs = 0;
   const pointAt = (target: number) => {
     for (; hasPairs && unit < target; unit++) {
-      const isPair =
-        (content.charCodeAt(unit) & 0xfc00) === 0xd800 && (content.charCodeAt(unit + 1) & 0xfc00) === 0xdc00;
-      if (isPair) {
+      if (splitsPair(content, unit + 1)) {
         pairs++;
         unit++;
       }
@@ -44,8 +46,31 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   return points;
 }
 
+/** The lines of a cut: two numbers per range, first and last line. Takes time linear in the length of the content. */
+export function lineRanges(content: string, { ranges }: Cut): Int32Array {
+  const lines = new Int32Array(ranges.length * 2);
+  const feedFrom = (at: number) => {
+    const feed = content.indexOf("\n", at);
+    return feed < 0 ? Number.POSITIVE_INFINITY : feed;
+  };
+  let line = 1;
+  // the next line feed is remembered, because looking for it in one long line reads the whole line
+  let feed = feedFrom(0);
+  const lineAt = (target: number) => {
+    for (; feed < target; feed = feedFrom(feed + 1)) line++;
+    return line;
+  };
+  for (const [position, { start, end }] of ranges.entries()) {
+    const before = ranges[position - 1];
+    const isShared = before?.start === start && before.end === end; // the parts of a JSON turn
+    lines[2 * position] = isShared ? (lines[2 * position - 2] ?? 1) : lineAt(start);
+    lines[2 * position + 1] = lineAt(end);
+  }
+  return lines;
+}
+
 /** The chunks of a content in reading order, and their texts. The texts keep a reference to the whole content. */
-export function assemble(content: AnyText, cut: CodePointCut): Pick<Prepared, "chunks" | "texts"> {
+export function assemble(content: AnyText, cut: PlacedCut): Pick<Prepared, "chunks" | "lines" | "texts"> {
   const chunks = cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
     return {
       ordinal,
@@ -56,5 +81,5 @@ export function assemble(content: AnyText, cut: CodePointCut): Pick<Prepared, "c
       ...(turn !== undefined && { turn }),
     };
   });
-  return { chunks, texts: new CutTexts(content, cut) };
+  return { chunks, lines: cut.lines, texts: new CutTexts(content, cut) };
 }

@@ -2,7 +2,8 @@
 // can read. Only ranges are computed here; assemble.ts turns them into chunks and texts.
 
 import { needsTitle, type Turn } from "../domain/chunk.ts";
-import { cutBefore, splitsPair } from "../kit/text-cut.ts";
+import { splitsPair } from "../kit/surrogates.ts";
+import { cutBefore } from "../kit/text-cut.ts";
 import { type Block, blocksOf, commonHeading, type Form, type Heading, headingTexts } from "./outline.ts";
 import { sentencesOf, trimmed } from "./sentences.ts";
 
@@ -10,8 +11,8 @@ import { sentencesOf, trimmed } from "./sentences.ts";
 export type CountTokens = (text: string) => number;
 
 /**
- * Default token budget of a chunk, including title, headings and special tokens. The manifest of the default embedder
- * has the budget that a server uses (`chunk_tokens`); all are about 1,100 characters of English.
+ * Default token budget of a chunk, including title, headings and special tokens: about 1,100 characters of English. A
+ * server uses `chunk_tokens` from the manifest of the default embedder instead.
  */
 export const CHUNK_TOKENS = 256;
 /** Number of special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
@@ -82,7 +83,7 @@ export interface CutOptions {
   /** Title that is put before every chunk. An extracted title is left out where the passage begins with it. */
   readonly title: { readonly text: string; readonly isGiven: boolean };
   readonly countTokens: CountTokens;
-  /** Token budget of a chunk, including title, headings and special tokens: `CHUNK_TOKENS`, except in measurements. */
+  /** Token budget of a chunk, including title, headings and special tokens. */
   readonly tokensMax: number;
 }
 

@@ -21,7 +21,7 @@ export interface ClassifiedText {
   readonly conversation: Conversation | null;
 }
 
-/** Source code of a file. It is never read as a conversation. */
+/** Classification of a file with source code, which is never read as a conversation. */
 export const CODE: ClassifiedText = { detectedType: "code", conversation: null };
 
 /**

@@ -32,8 +32,8 @@ const SHORT_LEAD_MIN = 0.02;
  */
 const ENGLISH_SHARE_MIN = 0.2;
 /**
- * Maximum difference between the scores of the best language and of English in that case. It excludes Norwegian, which
- * also has the words "i" and "time", but a larger difference.
+ * Maximum difference between the scores of the best language and of English in that case. Norwegian texts, which also
+ * have the words "i" and "time", have a larger one and stay Norwegian.
  */
 const ENGLISH_GAP_MAX = 0.2;
 /**
@@ -45,12 +45,12 @@ const PROSE_SHARE_MIN = 0.2;
 /** Minimum n-gram score of a Cyrillic text. With a lower score, its letters are not words of a known language. */
 const CYRILLIC_SCORE_MIN = 0.65;
 /**
- * Parts that belong to no language: addresses, markup and entities. Each alternative is bounded to keep the search
- * linear.
+ * Parts that belong to no language: addresses, markup and entities. Repetitions after which more must match are
+ * bounded, to keep the search linear.
  */
 const NOISE =
   /(?:https?:\/\/|www\.)[\x21-\x7e]+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}|<\/?[a-z][^<>]{0,200}>|&#?\w{1,10};/gi;
-/** Scripts in which one character carries about as much information as three letters of an alphabet. */
+/** Weight of a character in scripts where one character carries about as much information as three letters. */
 const SYLLABLE_WEIGHT = 3;
 
 /** Scripts that only, or almost only, one language uses. Han characters in a text without kana are Chinese. */
@@ -87,8 +87,8 @@ const JAPANESE_FORMS =
   /[円駅県図広売読発気働込畑峠枠栃渋沢帰実関応対総経済労営検験転軽団囲圏変従様歴産単鉄辺遅釈雑駆騒黒齢訳択拝桜楽権満焼絵継続縄聴薬蔵覚観譲豊鉱髪鶏]/gu;
 const JAPANESE_FORMS_SHARE_MIN = 0.1;
 /**
- * Characters from Greek on in the order of Unicode, without punctuation and symbols. A text without such a character
- * uses no script of the list.
+ * Characters from Greek on in the order of Unicode, but for U+1E00 to U+2BFF (more Latin and Greek letters,
+ * punctuation, symbols). A text without such a character is taken to use no script of the list.
  */
 const BEYOND_LATIN = /[\u0370-\u1dff\u2c00-\uffff]/;
 /** Minimum share of kana among kana and Han characters in a Japanese text. A Chinese text may quote a few kana. */

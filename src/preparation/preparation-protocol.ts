@@ -62,17 +62,17 @@ interface ResultHeader {
 }
 
 /**
- * Count of numbers per range. In order: start and end in UTF-16 code units, start and end in code points, number of
- * tokens, whether the title is put before the passage, index of the section. Then for a turn: its session, the indexes
- * of its speaker and day in `names`, and the length of its label in UTF-16 code units.
+ * Count of numbers per range. In order: start and end in UTF-16 code units, start and end in code points, first and
+ * last line, number of tokens, whether the title is put before the passage, index of the section. Then for a turn: its
+ * session, the indexes of its speaker and day in `names`, and the length of its label in UTF-16 code units.
  */
-const RANGE_NUMBERS = 11;
+const RANGE_NUMBERS = 13;
 /** Number that means: no session, no speaker or no day. */
 const NONE = -1;
 
 /**
- * The requests that prepare these texts. They must be sent in this order without other requests in between. Gives up
- * the thread from time to time.
+ * The requests that prepare these texts. They must be sent in this order without other requests in between. Lets other
+ * work run between time slices.
  */
 export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<ChildMessage[]> {
   const slice = new TimeSlice();
@@ -130,8 +130,9 @@ export function encodeResults(results: readonly PreparedRanges[]): ChildMessage 
     const sections = new Map<ChunkSection, number>();
     const names = new Map<string, number>();
     for (const [position, { start, end, tokens, hasTitle, section, turn }] of cut.ranges.entries()) {
-      const points = [cut.codePoints[2 * position] ?? 0, cut.codePoints[2 * position + 1] ?? 0] as const;
-      numbers.set([start, end, ...points, tokens, hasTitle ? 1 : 0, indexOf(section, sections)], at);
+      const pairOf = (pairs: ArrayLike<number>) => [pairs[2 * position] ?? 0, pairs[2 * position + 1] ?? 0] as const;
+      const places = [...pairOf(cut.codePoints), ...pairOf(cut.lines)];
+      numbers.set([start, end, ...places, tokens, hasTitle ? 1 : 0, indexOf(section, sections)], at);
       numbers.set(turn === undefined ? [NONE, NONE, NONE, 0] : turnNumbers(turn, names), at + RANGE_NUMBERS - 4);
       at += RANGE_NUMBERS;
     }
@@ -161,7 +162,10 @@ function turnNumbers({ session, speaker, date, labelUnits }: Turn, names: Map<st
   return [session, nameIndex(speaker), nameIndex(date), labelUnits];
 }
 
-/** Reads the answer to a `prepare` request. Lets other work run, because a text of 100 MB has over 50,000 ranges. */
+/**
+ * Reads the answer to a `prepare` request. Lets other work run between time slices, because a text of 100 MB has over
+ * 50,000 ranges.
+ */
 export async function decodeResults({ header, payload = new Uint8Array() }: ChildMessage): Promise<PreparedRanges[]> {
   const numbers = new Int32Array(payload.buffer, payload.byteOffset, payload.byteLength >> 2);
   const slice = new TimeSlice();
@@ -169,21 +173,21 @@ export async function decodeResults({ header, payload = new Uint8Array() }: Chil
   let at = 0;
   for (const result of header.results as unknown as ResultHeader[]) {
     const { titlePrefix, sections, ranges: count, names, passages, ...extracted } = result;
-    const codePoints = new Int32Array(count * 2);
+    const [codePoints, lines] = [new Int32Array(count * 2), new Int32Array(count * 2)];
     const ranges: ChunkRange[] = [];
     for (let position = 0; position < count; position++, at += RANGE_NUMBERS) {
       if (position % SLICE_RANGES === 0) await slice.next();
-      codePoints[2 * position] = numbers[at + 2] ?? 0;
-      codePoints[2 * position + 1] = numbers[at + 3] ?? 0;
+      codePoints.set(numbers.subarray(at + 2, at + 4), 2 * position);
+      lines.set(numbers.subarray(at + 4, at + 6), 2 * position);
       const range = rangeAt(numbers, at, sections, names);
       ranges.push(passages === null ? range : { ...range, passage: passages[position] ?? "" });
     }
-    decoded.push({ extracted, cut: { titlePrefix, ranges, codePoints } });
+    decoded.push({ extracted, cut: { titlePrefix, ranges, codePoints, lines } });
   }
   return decoded;
 }
 
-/** Number of ranges between two looks at the time. */
+/** Number of ranges that are decoded between two checks of the time slice. */
 const SLICE_RANGES = 256;
 
 function rangeAt(
@@ -196,17 +200,17 @@ function rangeAt(
   const range = {
     start: number(0),
     end: number(1),
-    tokens: number(4),
-    hasTitle: number(5) === 1,
-    section: sections[number(6)] ?? { headings: [], prefix: "" },
+    tokens: number(6),
+    hasTitle: number(7) === 1,
+    section: sections[number(8)] ?? { headings: [], prefix: "" },
   };
-  const session = number(7);
+  const session = number(9);
   if (session === NONE) return range;
   const turn = {
     session,
-    speaker: names[number(8)] ?? null,
-    date: names[number(9)] ?? null,
-    labelUnits: number(10),
+    speaker: names[number(10)] ?? null,
+    date: names[number(11)] ?? null,
+    labelUnits: number(12),
   };
   return { ...range, turn };
 }

@@ -3,7 +3,7 @@
 
 import type { Extracted } from "../domain/memory.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
-import { assemble, type CodePointCut, codePointRanges } from "./assemble.ts";
+import { assemble, codePointRanges, lineRanges, type PlacedCut } from "./assemble.ts";
 import { CHUNK_TOKENS, type CountTokens, type Cut, cutChunks } from "./chunk.ts";
 import { cutConversation } from "./conversation/cut.ts";
 import { spokenSample } from "./conversation/turns.ts";
@@ -34,13 +34,13 @@ export interface WholeInput extends PrepareInput {
  */
 export interface PreparedRanges {
   readonly extracted: Extracted;
-  readonly cut: CodePointCut;
+  readonly cut: PlacedCut;
 }
 
 /**
- * Prepares a text. Returns all four attributes. Each is the caller's if the caller gave one, else it is extracted,
- * unless smart ingestion is off.
- * Pure and synchronous. Takes time linear in the length of the content, about 0.7 ms for 1.4 KB.
+ * Prepares a text. Returns all four attributes. Each is the caller's if the caller gave one, else it is extracted. With
+ * smart ingestion off, only the language is extracted. Pure and synchronous. Takes time linear in the length of the
+ * content, about 0.7 ms for 1.4 KB.
  * @param tokensMax token budget of a chunk
  */
 export function prepare(input: WholeInput, models: PrepareModels, tokensMax = CHUNK_TOKENS): Prepared {
@@ -82,5 +82,5 @@ export function prepareRanges(
       tokensMax,
     });
   }
-  return { extracted, cut: { ...cut, codePoints: codePointRanges(content, cut) } };
+  return { extracted, cut: { ...cut, codePoints: codePointRanges(content, cut), lines: lineRanges(content, cut) } };
 }

@@ -1,6 +1,8 @@
 // Finds the ends of sentences.
 
-import { isSpace, splitsPair } from "../kit/text-cut.ts";
+import { splitsPair } from "../kit/surrogates.ts";
+import { isSpace } from "../kit/text-cut.ts";
+import { endsInAbbreviation } from "../words/abbreviations.ts";
 
 /** A range `[start, end)` of a text in UTF-16 code units. */
 export interface Span {
@@ -13,23 +15,13 @@ export interface Span {
  * never copied as a whole.
  */
 const STRETCH_UNITS_MAX = 32_768;
-/** A stretch should end at white space, which is searched for in its last code units, as many as this. */
-const STRETCH_SLACK_UNITS = 2_048;
-
 /**
- * Abbreviations whose full stop does not end a sentence, in lower case, without the full stop. The list has only
- * abbreviations that rarely stand at the end of a sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised
- * by their length.
+ * Number of UTF-16 code units at the end of a stretch in which white space is searched for, so that the stretch ends
+ * between two words.
  */
-const ABBREVIATIONS: ReadonlySet<string> = new Set(
-  (
-    "dr prof mr mrs ms jr sr st rev hon gen col capt lt sgt gov sen rep messrs mme mlle sra srta dott sig ing dipl " +
-    "fig figs eq eqs ref refs no nos nr vol vols pp ch sec sect ed eds al cf vs viz ca approx resp incl excl est " +
-    "e.g i.e u.s u.k a.m p.m ph.d z.b d.h u.a s.o v.chr n.chr bzw vgl usw evtl ggf bspw sog str " +
-    "jan feb mar apr jun jul aug sep sept oct nov dec okt dez ene abr ago janv févr avr juil art núm pág tel " +
-    "т.е т.д т.п г ул им см рис стр"
-  ).split(" "),
-);
+const STRETCH_SLACK_UNITS = 2_048;
+/** Number of UTF-16 code units on either side of a full stop that are looked at. Abbreviations are shorter. */
+const AROUND_UNITS = 32;
 
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
@@ -47,7 +39,9 @@ export function* sentencesOf(content: string, start: number, end: number): Gener
     let sentenceStart = 0;
     for (const { segment, index } of sentenceSegmenter.segment(stretch)) {
       const segmentEnd = index + segment.length;
-      if (segmentEnd < stretch.length && endsInAbbreviation(segment)) continue;
+      const before = segment.slice(-AROUND_UNITS);
+      const after = stretch.slice(segmentEnd, segmentEnd + AROUND_UNITS);
+      if (after !== "" && endsInAbbreviation(before, after)) continue;
       yield { start: at + sentenceStart, end: at + segmentEnd };
       sentenceStart = segmentEnd;
     }
@@ -67,16 +61,4 @@ function stretchEndOf(content: string, start: number, end: number): number {
   const latest = start + STRETCH_UNITS_MAX;
   for (let at = latest; at > latest - STRETCH_SLACK_UNITS; at--) if (isSpace(content.charCodeAt(at - 1))) return at;
   return splitsPair(content, latest) ? latest - 1 : latest;
-}
-
-function endsInAbbreviation(sentence: string): boolean {
-  let end = sentence.length;
-  while (end > 0 && isSpace(sentence.charCodeAt(end - 1))) end--;
-  if (sentence[end - 1] !== ".") return false;
-  const word = /[\p{L}\p{M}.]*$/u.exec(sentence.slice(Math.max(0, end - 12), end - 1))?.[0] ?? "";
-  return (
-    /^\p{Lu}$/u.test(word) ||
-    ABBREVIATIONS.has(word.toLowerCase()) ||
-    /^\p{L}$/u.test(word.slice(-2).replace(/^\./, ""))
-  );
 }

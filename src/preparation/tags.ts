@@ -184,11 +184,12 @@ function bestTags(phrases: Phrase[], wordCount: number, language: string, isUnsp
 function fragmentsAmong(phrases: readonly Phrase[]): Set<string> {
   const countOf = new Map(phrases.map(({ text, count }) => [text, count]));
   const fragments = new Set<string>();
-  for (const { words, count } of phrases) {
+  for (const { text, words, count } of phrases) {
     if (words.length === 1) continue;
+    const separator = text.includes(" ") ? " " : "";
     for (const part of [words.slice(1), words.slice(0, -1)]) {
-      const text = part.join(" ");
-      if ((countOf.get(text) ?? 0) <= count) fragments.add(text);
+      const fragment = part.join(separator);
+      if ((countOf.get(fragment) ?? 0) <= count) fragments.add(fragment);
     }
   }
   return fragments;

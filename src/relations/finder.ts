@@ -13,7 +13,9 @@ import {
   type FoundRelation,
   isNewer,
 } from "../domain/relation.ts";
+import { EVENT_LOGIT_MIN } from "../domain/retrieval-tuning.ts";
 import type { Clock } from "../kit/clock.ts";
+import { probeLogit } from "../kit/dot.ts";
 import type {
   AdmissibleSet,
   IndexOf,
@@ -24,6 +26,7 @@ import type {
   StoredMemory,
 } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Embedders } from "../ports/models.ts";
 import type { RelationJob } from "../ports/relation-store.ts";
 import type { Judge } from "./judge.ts";
 
@@ -44,6 +47,7 @@ export interface FinderDependencies {
   readonly index: IndexOf<SearchIndex & ModelIndex> & Pick<PublishedMemories, "stored">;
   readonly memories: Pick<MemoryStore, "getMany">;
   readonly judge: Judge;
+  readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly clock: Clock;
 }
 
@@ -81,7 +85,12 @@ export async function findRelations(
   for (const side of own) {
     const near = await nearest(project, side, within);
     const others = await sidesOf(uses, project, projectId, near);
-    for (const other of others) found.push(...relationsOf(uses.judge, side, other));
+    for (const other of others) {
+      for (const { relation, older, saysChange } of relationsOf(uses.judge, side, other)) {
+        const isEvent = relation.kind === "supersedes" && !saysChange && (await tellsOfEvent(uses, project, older));
+        if (!isEvent) found.push(relation);
+      }
+    }
     if (own.length > 1) await new Promise(setImmediate); // lets requests run
   }
   return found
@@ -129,8 +138,32 @@ async function sidesOf(
   });
 }
 
+/**
+ * Whether a passage is about an event, by its vector: "Paid the gardener 85 pounds" is not corrected by what was paid
+ * later. false if the model has no probe for it.
+ */
+async function tellsOfEvent(
+  { embedders }: FinderDependencies,
+  project: SearchIndex & ModelIndex,
+  { memory, passage }: Side,
+): Promise<boolean> {
+  const { fingerprint } = (await project.models()).live;
+  const probe = embedders.withFingerprint(fingerprint)?.tuning.replacement?.eventProbe;
+  if (probe === undefined) return false;
+  const keys = { chunkKeys: BigUint64Array.of(passage.chunkKey), memoryKeys: BigUint64Array.of(memory.key) };
+  const vector = await project.storedVectors(fingerprint, keys);
+  return !vector.some(Number.isNaN) && probeLogit(probe, vector) >= EVENT_LOGIT_MIN;
+}
+
+/** A relation, the passage that is older, and whether the newer one says that something has changed. */
+interface JudgedPair {
+  readonly relation: FoundRelation;
+  readonly older: Side;
+  readonly saysChange: boolean;
+}
+
 /** What one passage says of another one, by their sentences. */
-function* relationsOf(judge: Judge, own: Side, other: Side): Generator<FoundRelation> {
+function* relationsOf(judge: Judge, own: Side, other: Side): Generator<JudgedPair> {
   if (isOfOtherSpeaker(own.passage, other.passage)) return;
   const [newer, older] = isNewer(own.memory, other.memory) ? [own, other] : [other, own];
   for (const said of newer.sentences) {
@@ -141,13 +174,14 @@ function* relationsOf(judge: Judge, own: Side, other: Side): Generator<FoundRela
         { text: said.text, language: newer.memory.language ?? "und" },
       );
       if (verdict === null) continue;
-      yield {
+      const relation: FoundRelation = {
         ...{ kind: verdict.kind, confidence: verdict.confidence, by: "rule" },
         ...{ key: newer.memory.key, otherKey: older.memory.key },
         versions: { own: newer.memory.version, other: older.memory.version },
         ...{ ownPassage: newer.passage.place.ordinal, otherPassage: older.passage.place.ordinal },
         evidence: { own: said, other: before },
       };
+      yield { relation, older, saysChange: verdict.saysChange === true };
       return;
     }
   }

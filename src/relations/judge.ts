@@ -16,6 +16,8 @@ export interface JudgedSentence {
 export interface Verdict {
   readonly kind: FoundKind;
   readonly confidence: number;
+  /** Whether the newer sentence says that something has changed. */
+  readonly saysChange?: boolean;
 }
 
 /** Judges pairs of sentences. */
@@ -45,10 +47,11 @@ export const judgeByRules: Judge = (older, newer) => {
   if (aligned.changes.length === 0) {
     return aligned.shared >= 2 && !hasChanged(before, after) ? { kind: "duplicates", confidence: 0.9 } : null;
   }
+  const saysChange = hasChanged(before, after);
   if (supersedes(before, after, aligned))
-    return { kind: "supersedes", confidence: hasChanged(before, after) ? 0.9 : 0.85 };
-  return hasChanged(before, after) && tellsOfChange(before, after, aligned)
-    ? { kind: "supersedes", confidence: 0.8 }
+    return { kind: "supersedes", confidence: saysChange ? 0.9 : 0.85, saysChange };
+  return saysChange && tellsOfChange(before, after, aligned)
+    ? { kind: "supersedes", confidence: 0.8, saysChange }
     : null;
 };
 
@@ -100,6 +103,14 @@ function areNamedApart(gone: readonly StatementWord[], come: readonly StatementW
   // of dates and times, the figures are days and hours; otherwise it is an amount of a month
   if (both("time") || sharesTime) return both("name") || (haveFigures && ![...before, ...after].every(isDayOrHour));
   return (both("name") && haveFigures) || (before.length > 1 && after.length > 1);
+}
+
+/** Whether each of two sentences has a word, no value, that the other one lacks everywhere. */
+function haveOtherSubjects(before: readonly StatementWord[], after: readonly StatementWord[]): boolean {
+  const [older, newer] = [before, after].map((words) => new Set(words.map(({ stem }) => stem)));
+  const lacks = (words: readonly StatementWord[], stems: ReadonlySet<string> | undefined) =>
+    words.some(({ kind, stem }) => kind === "word" && stems?.has(stem) === false);
+  return lacks(before, newer) && lacks(after, older);
 }
 
 /** Whether two sentences differ at one place in a value and in what has it: "printer kiwi44" and "scanner mango81". */
@@ -177,6 +188,8 @@ function supersedes(before: Statement, after: Statement, { shared, changes, isEx
   if (Math.max(first.older.length, first.newer.length) > VALUE_WORDS_MAX) return false;
   // "the wifi upstairs … heron" and "the wifi downstairs … gull": what has the value differs, too
   if (first.older.length > 1 && first.newer.length > 1) return false;
+  // "the fee of swimming is 35" and "judo raised the fee to 42"
+  if (first.older.length !== first.newer.length && haveOtherSubjects(before.words, after.words)) return false;
   const isSameKind = kindsOf(first.older).some((kind) => kindsOf(first.newer).includes(kind));
   if (!isSameKind || isOtherAttribute(first.older, first.newer)) return false;
   const added = changes.filter((change) => change !== first).flatMap(({ older, newer }) => [...older, ...newer]);

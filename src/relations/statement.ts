@@ -4,7 +4,7 @@
 import { fold } from "../kit/fold.ts";
 import { numberedWords } from "../retrieval/number-words.ts";
 import { languagesOf, lexemesOf, lexiconOf } from "../retrieval/time/lexicon.ts";
-import { stemOf } from "../retrieval/time/words.ts";
+import { bareWord, stemOf } from "../retrieval/time/words.ts";
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf } from "../words/stop-words.ts";
 
@@ -153,17 +153,11 @@ function kindOf(word: string, text: string, meanings: ReadonlySet<string>, names
 const UNSPACED_TEXT = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u;
 /** What counts hours, days and rooms in Chinese, Japanese and Korean, with what is written behind it. */
 const COUNTER = /^(時|时|点|分|日|号|號|月|年|歳|岁|人|円|元|回|階|楼|室|시|분|일|월|년|명|원|호|층).+$/u;
-/** Particles of Korean behind a noun of at least two syllables. */
-const KOREAN_PARTICLE = /(?<=^\p{Script=Hangul}{2,})(?:은|는|이|가|을|를|의|에|로|으로|에서)$/u;
 
-/**
- * A word without its possessive ending, an article before an apostrophe, or a Korean particle. Of a counter behind a
- * number, only the counter: 時 of 時に.
- */
+/** The bare word; of a counter behind a number, only the counter: 時 of 時に. */
 function bare(word: string, followsNumber = false): string {
   if (followsNumber && COUNTER.test(word)) return word.replace(COUNTER, "$1");
-  if (KOREAN_PARTICLE.test(word)) return word.replace(KOREAN_PARTICLE, "");
-  return word.replace(/['’]s$/, "").replace(/^(?:qu|[cdjlmnst])['’](?=\p{L})/u, "");
+  return bareWord(word);
 }
 
 const UNSPACED = "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}";

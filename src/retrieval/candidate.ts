@@ -10,11 +10,15 @@ export interface Candidate {
   readonly chunkKey: ChunkKey;
   readonly memoryKey: MemoryKey;
   readonly signals: Signals;
-  /** Weighted sum of vector, full-text and graph score, after the sibling boost. */
+  /**
+   * Weighted sum of vector, full-text and graph score, after the sibling boost. After hydration also with the gains and
+   * losses of turns (`preferTurns`) and of passages of a named time (`preferTime`).
+   */
   readonly hybridScore: number;
   /**
-   * Score that decides the order: the hybrid score before reranking; afterwards the hybrid score plus the reranker's
-   * part; in both cases with the neighbour boost.
+   * Score that decides the order. Before reranking: the hybrid score with the neighbour boost. Afterwards: hybrid score
+   * plus the reranker's part, with sibling boost and neighbour boost. A passage that a later step moves up takes the
+   * score of the place.
    */
   readonly finalScore: number;
   /** The most similar passages of other memories, if vectors were compared; see `withNeighbours`. */

@@ -10,7 +10,7 @@ const FOREIGN_SHARE_MAX = 0.3;
 const UNSPACED_LETTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** ISO 15924 codes that stand for several Unicode scripts. */
+/** ISO 15924 codes that are no Unicode scripts, and the scripts that they stand for. */
 const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   Jpan: ["Hiragana", "Katakana", "Han"],
   Kore: ["Hangul", "Han"],
@@ -21,15 +21,17 @@ const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
 /**
  * Whether models for these languages support a text. If its language is unknown (`und`), only the script counts.
  * @param language of the text, BCP 47; `und` if unsure
- * @param languages of the models, BCP 47
+ * @param languages of the models, BCP 47; empty: unknown, so any language is supported
  */
 export function isLanguageSupported(text: string, language: string, languages: readonly string[]): boolean {
   if (!isScriptSupported(text, languages)) return false;
+  if (languages.length === 0) return true;
   return language === "und" || languages.includes(language) || coverageOf(languages).primary.has(primaryOf(language));
 }
 
-/** Whether at least 70 % of a text's letters are in scripts of these languages. */
+/** Whether at least 70 % of a text's letters are in scripts of these languages. Without languages, any script is. */
 export function isScriptSupported(text: string, languages: readonly string[]): boolean {
+  if (languages.length === 0) return true;
   const { letter: known } = coverageOf(languages);
   if (isAscii(text) && known.test("a")) return true;
   const letters = text.match(/\p{L}/gu) ?? [];

@@ -1,9 +1,9 @@
-// Puts the passage that is current before the one that it supersedes, by the stored relations of memories; for a
-// question for an earlier state, the one that is superseded first. Runs on the final order, before calibration.
+// Puts the current passage before the one that it supersedes, by the stored relations of memories. If the question asks
+// for an earlier state, the superseded one goes first. Runs on the final order, before calibration.
 
 import type { MemoryId } from "../domain/ids.ts";
 import { supersederOf } from "../domain/memory.ts";
-import type { RankedPassage } from "../domain/ranking.ts";
+import type { RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import { askedTense, asksEarlierState } from "./time/tense.ts";
 
@@ -14,8 +14,9 @@ export interface AskedQuestion {
 }
 
 /**
- * Moves the current passage to the place and the score of the first passage that it supersedes, which follows it. For a
- * question for an earlier state, moves the superseded passage in the same way.
+ * Gives the current passage the place and score of the first passage that it supersedes, which then follows it. If the
+ * question asks for an earlier state, moves the superseded passage in the same way. Other questions in the past tense
+ * leave the order as it is.
  */
 export function currentFirst(
   { text, language }: AskedQuestion,
@@ -23,16 +24,18 @@ export function currentFirst(
   hydrated: ReadonlyMap<bigint, Hydrated>,
 ): readonly Candidate[] {
   return inOrder({ text, language }, candidates, {
-    newerOf: ({ chunkKey }) => {
+    newerOf: ({ chunkKey, supersededBy }) => {
       const found = hydrated.get(chunkKey);
-      return found === undefined ? null : supersederOf(found.memory, found.passage.place.ordinal);
+      const stored = found === undefined ? null : supersederOf(found.memory, found.passage.place.ordinal);
+      return stored ?? (supersededBy === undefined ? null : (hydrated.get(supersededBy)?.memory.id ?? null));
     },
     memoryOf: ({ chunkKey }) => hydrated.get(chunkKey)?.memory.id,
+    isFoundNow: ({ supersededBy }) => supersededBy !== undefined,
     movedTo: ({ finalScore }, current) => ({ ...current, finalScore }),
   });
 }
 
-/** The same for passages that are ranked. */
+/** Does what `currentFirst` does, for passages that are already calibrated. */
 export function currentPassagesFirst(
   asked: AskedQuestion,
   passages: readonly RankedPassage[],
@@ -40,6 +43,7 @@ export function currentPassagesFirst(
   return inOrder(asked, passages, {
     newerOf: ({ supersededBy }) => supersededBy,
     memoryOf: ({ memory }) => memory.id,
+    isFoundNow: ({ supersededBy, outdatedBy }) => supersededBy === null && outdatedBy !== null,
     movedTo: ({ score }, current) => ({ ...current, score }),
   });
 }
@@ -50,10 +54,13 @@ function inOrder<Item>(
   {
     newerOf,
     memoryOf,
+    isFoundNow,
     movedTo,
   }: {
     readonly newerOf: (item: Item) => MemoryId | null;
     readonly memoryOf: (item: Item) => MemoryId | undefined;
+    /** Whether the question shows that the item is outdated, and no relation says it. */
+    readonly isFoundNow: (item: Item) => boolean;
     /** An item with the score of the one to whose place it moves. */
     readonly movedTo: (there: Item, moved: Item) => Item;
   },
@@ -61,8 +68,9 @@ function inOrder<Item>(
   if (items.every((item) => newerOf(item) === null)) return items;
   const ordered = [...items];
   if (askedTense(text, language) === "past") {
-    if (!asksEarlierState(text, language)) return items;
-    for (const outdated of items.filter((item) => newerOf(item) !== null)) {
+    const isEarlier = asksEarlierState(text, language);
+    // "what dose was I on": of two notes that answer it, the older one
+    for (const outdated of items.filter((item) => newerOf(item) !== null && (isEarlier || isFoundNow(item)))) {
       const at = ordered.indexOf(outdated);
       const place = ordered.findIndex((each) => memoryOf(each) === newerOf(outdated));
       const current = ordered[place];
@@ -86,14 +94,17 @@ function inOrder<Item>(
 }
 
 /**
- * The passages without those that are outdated, if the newer one is among them. A question for an earlier state gets
- * all of them.
+ * The passages without the outdated ones whose newer one is among them. A question in the past tense, or for a time
+ * that is over, gets all of them.
  */
 export function withoutOutdated(
   { text, language }: AskedQuestion,
+  { asOf, time }: Pick<Ranking, "asOf" | "time">,
   passages: readonly RankedPassage[],
 ): readonly RankedPassage[] {
   if (passages.every(({ outdatedBy }) => outdatedBy === null) || askedTense(text, language) === "past") return passages;
+  const isNow = (time?.from ?? -Infinity) <= asOf && asOf < (time?.to ?? Infinity);
+  if (!isNow) return passages;
   const present = new Set(passages.map(({ memory }) => memory.id));
   return passages.filter(({ outdatedBy }) => outdatedBy === null || !present.has(outdatedBy));
 }

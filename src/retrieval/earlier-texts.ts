@@ -1,6 +1,6 @@
-// Searches at an earlier time (`knownAt`). The index has today's texts only. So memories whose text was another one
-// then are left out of its results (hydration.ts), and their texts of then are read, scored by their vectors, and put
-// beside the others.
+// Searches at an earlier time (`knownAt`). The index has only today's texts. So hydration.ts leaves out memories that
+// had another text at that time. This file reads those earlier texts, scores their passages by vectors, and merges them
+// into the results.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import { type Memory, supersederOf } from "../domain/memory.ts";
@@ -12,13 +12,14 @@ import type { Embedder } from "../ports/models.ts";
 import { PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import { isLanguageSupported } from "./coverage.ts";
 import { currentPassagesFirst } from "./current-first.ts";
-import { evidenceIn } from "./evidence.ts";
 import { fuse } from "./fuse.ts";
 import { readRowsOf } from "./hydration.ts";
-import { calibrationCurve, modeFor } from "./modes.ts";
+import { calibrationCurve, modeFor, tuningOf } from "./modes.ts";
 import type { RetrievalDependencies, SearchRequest } from "./request.ts";
 import { calibrate } from "./results.ts";
 import { embedderOf, search } from "./search.ts";
+import { Stopwatch } from "./stopwatch.ts";
+import { verdictOn } from "./verdict.ts";
 
 /** Maximum number of earlier texts that one search reads, those that were replaced last first. */
 export const EARLIER_TEXTS_READ_MAX = 500;
@@ -33,7 +34,7 @@ const EARLIER_KEYS = 1n << 63n;
 /** Maximum number of passages of a text; more than a text of `CHARACTERS_MAX` has. */
 const ORDINALS = 1n << 16n;
 
-/** What a search at an earlier time needs besides. */
+/** Dependencies of a search at an earlier time. The preparer splits earlier texts into passages. */
 export type EarlierDependencies = RetrievalDependencies & { readonly preparer: Pick<Preparer, "prepare"> };
 
 /** A search at an earlier time: Unix milliseconds. Its filter admits only memories that were accepted by then. */
@@ -60,8 +61,11 @@ export async function searchThen(parts: EarlierDependencies, request: EarlierReq
   const results = currentPassagesFirst({ text: request.query, language }, byScore).slice(0, request.limit);
   if (request.wantsEvidence !== true) return { ...ranking, results };
   using index = await parts.index.current(request.scope.projectId);
-  const { tuning } = await embedderOf(parts, index);
-  return { ...ranking, results, evidence: evidenceIn(request.query, language, results, tuning.evidence) };
+  const embedder = await embedderOf(parts, index);
+  const tuning = tuningOf(request.mode, embedder, parts.rerankers.for(embedder, request.scope.projectId));
+  const hasVectors = ranking.degraded === null;
+  const judged = { parts, request, embedder, tuning, language, watch: new Stopwatch(), hasVectors };
+  return { ...ranking, ...(await verdictOn(judged, results)) };
 }
 
 /** The passages of earlier texts that the search may show, best first. */
@@ -141,7 +145,7 @@ async function passagesOf(
   });
 }
 
-/** Attributes that the caller gave hold for each text; extracted ones are those of today's text. */
+/** Uses only attributes that the caller gave, which hold for each text. Extracted ones are those of today's text. */
 function inputOf({ text, memory }: ShownText): PrepareInput {
   const given = <Value>(name: "title" | "type" | "language", value: Value) =>
     memory.given.includes(name) ? value : null;

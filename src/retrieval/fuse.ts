@@ -8,8 +8,9 @@ import { type GraphScores, graphDamping, NO_GRAPH } from "./graph-walk.ts";
 import type { Mode } from "./modes.ts";
 
 /**
- * Orders the candidates of a pool by hybrid score: vectorWeight * cosine + textWeight * BM25 score + graphWeight *
- * graph score, then the sibling boost. The text weight shrinks as graph certainty grows (`graphCertaintyDamping`).
+ * Orders the candidates of a pool by hybrid score: vectorWeight * cosine + (1 - vectorWeight) * typicalCosine +
+ * textWeight * BM25 score + graphWeight * graph score, then the sibling boost. The text weight shrinks as graph
+ * certainty grows (`graphCertaintyDamping`).
  *
  * Each part has the same scale in every query. This works better than combining ranks (SciFact nDCG@10: reciprocal rank
  * fusion .715, weighted sum .740; docs/measurements.md).

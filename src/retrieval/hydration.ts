@@ -5,12 +5,16 @@ import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import { isWithin } from "./admissible.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
+import { comparedNotes } from "./mark-replaced.ts";
 import { comparedTurns } from "./prefer-turns.ts";
 import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { STANDING_CANDIDATES } from "./standing.ts";
 import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
-/** Reads the rows of memories, by key, and leaves out those that the search may not show now. */
+/**
+ * Reads the rows of memories, by key. Leaves out those that the search may not show now; with `knownAt`, also those
+ * that had another text then.
+ */
 export async function readRows(
   { parts, request }: Search,
   memoryKeys: readonly MemoryKey[],
@@ -42,7 +46,7 @@ export async function readRowsOf(
   return new Map(shown.map(([key, memory]) => [key, { ...memory, ...then.get(key) }]));
 }
 
-/** The rows with what superseded them when the query is asked. */
+/** The rows with `supersededBy` as it was at `asOf`. */
 async function asOfThen(
   { relations }: Pick<RetrievalDependencies, "relations">,
   { scope, asOf = 0 }: SearchRequest,
@@ -78,7 +82,9 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
 
 /**
  * Fetches rows and passages of the best candidates: as many as are shown, reranked, preferred for a time, or searched
- * for standing passages. If some of them are turns of conversations, those that `preferTurns` compares.
+ * for standing passages. If some of them are turns of conversations, those that `preferTurns` compares; if some are
+ * notes, those of which `markReplaced` tells whether a newer one has replaced them, so that a search for one result
+ * finds the newer one.
  */
 export async function hydrateBest(
   running: Search,
@@ -94,7 +100,7 @@ export async function hydrateBest(
     ],
   );
   const hydrated = await hydrate(running, candidates.slice(0, taken));
-  const compared = comparedTurns(hydrated);
+  const compared = Math.max(comparedTurns(hydrated), comparedNotes(hydrated));
   if (taken < compared) {
     const more = await hydrate(running, candidates.slice(taken, compared));
     for (const [key, found] of more) hydrated.set(key, found);

@@ -1,4 +1,4 @@
-// The search modes as one table (number of candidates, reranker depth, deadlines). The constants were chosen by
+// The search modes as one table (numbers of candidates, boosts, limits of the reranker). The constants were chosen by
 // measurement (docs/measurements.md), and the same constants apply to all projects. What depends on the embedding model
 // (weights of the signals, calibration curves) is in the model's manifest.
 
@@ -10,6 +10,7 @@ import {
   WEIGHTED_SIGNALS,
   type WeightedSignal,
 } from "../domain/signals.ts";
+import type { Embedder, Reranker } from "../ports/models.ts";
 
 /** A search mode for passages of one embedding model. */
 export interface Mode extends ModeConstants, SignalWeights {
@@ -19,11 +20,11 @@ export interface Mode extends ModeConstants, SignalWeights {
 
 /** Constants of a search mode. */
 interface ModeConstants {
-  /** Minimum number of candidates from vector search; a request's `limit` can raise it. */
+  /** Number of candidates from vector search. A higher `limit` of the request raises it. */
   readonly vectorCandidates: number;
   /**
-   * Maximum number of candidates from full-text search. If it is 0, full text only scores the candidates of vector
-   * search.
+   * Number of candidates from full-text search. A higher `limit` of the request raises it. If it is 0, full text only
+   * scores the candidates of vector search.
    */
   readonly textCandidates: number;
   /** Whether the graph is walked from the best candidates even if the request does not ask for it. */
@@ -34,11 +35,11 @@ interface ModeConstants {
    * `SURE_GRAPH_CERTAINTY`.
    */
   readonly usesSureGraph: boolean;
-  /** Maximum number of candidates from graph search, if it runs. */
+  /** Number of candidates from a walk from the best candidates. A higher `limit` of the request raises it. */
   readonly graphCandidates: number;
   /**
-   * Share of the text weight and of the rerank weight that is lost at graph certainty 1; at lower certainty,
-   * proportionally less. Reason: the passage that answers a two-step query neither sounds like an answer nor
+   * Share of the text weight, the rerank weight and the neighbour boost that is lost at graph certainty 1; at lower
+   * certainty, proportionally less. Reason: the passage that answers a two-step query neither sounds like an answer nor
    * contains the query's words.
    */
   readonly graphCertaintyDamping: number;
@@ -100,6 +101,15 @@ const NO_RERANKER = {
   rerankTokensMax: 0,
   rerankFullTokensMax: 0,
 };
+
+/** Weights and curves of a mode for these models: with a reranker, if the mode has one, other ones can hold. */
+export function tuningOf(
+  name: ModeName,
+  embedder: Pick<Embedder, "tuning">,
+  reranker: Pick<Reranker, "tuning"> | null,
+): RetrievalTuning {
+  return (MODES[name].rerankDepth > 0 ? reranker?.tuning : undefined) ?? embedder.tuning;
+}
 
 /** A mode for passages of an embedding model with this tuning. */
 export function modeFor(name: ModeName, { weights, typicalCosine }: RetrievalTuning): Mode {

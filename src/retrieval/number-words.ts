@@ -14,12 +14,14 @@ export const NUMBER_WORD_LISTS: ReadonlyMap<string, readonly string[]> = parseWo
 const AROUND = parseWordList(seriesList);
 
 /** The words of a section of data/words/series.txt. */
-export function numberedWords(section: "labels" | "bounds" | "amounts" | "counting" | "contrasts"): readonly string[] {
+export function numberedWords(
+  section: "labels" | "bounds" | "amounts" | "counting" | "contrasts" | "joining",
+): readonly string[] {
   return AROUND.get(section) ?? [];
 }
 
 const AMBIGUOUS: ReadonlySet<string> = new Set(AROUND.get("ambiguous"));
-/** Words for one are articles and pronouns, too. */
+/** Values of number words. Words for one are left out, because they are articles and pronouns, too. */
 const VALUES = new Map(
   [...NUMBER_WORD_LISTS]
     .filter(([value]) => value !== "1")
@@ -30,13 +32,33 @@ const NUMBERED = /(?<=([\p{L}\p{M}]{3,})[ \u00a0])([\p{L}\p{M}]{2,})(?=(?:[ \u00
 const COUNTING: ReadonlySet<string> = new Set(numberedWords("counting"));
 
 /**
- * The text with digits for words that number something, as in "cabin nine": a small number of the language, behind a
- * word with a meaning, and before no word that it could count.
+ * A Chinese or Japanese numeral from 2 to 99 that numbers something: 九号, 三番, 十二号室. Not 第三, which is found by
+ * itself, nor 一番 ("most") and 二十日.
+ */
+const HAN_NUMBERED =
+  /(?<![第月〇零一二三四五六七八九十百千万两兩])([二三四五六七八九]?十[一二三四五六七八九]?|[二三四五六七八九])(?=[号號番](?![外称稱角]))/gu;
+/** A Korean numeral before the word for "number", and before a noun: 구번 방, 삼 번 트랙. Not 이번 ("this time"). */
+const HANGUL_NUMBERED = /(?<!\p{Script=Hangul})([삼사오육칠팔구십])(?= ?번 \p{Script=Hangul})/gu;
+const HAN_DIGITS = " 一二三四五六七八九";
+const HANGUL_DIGITS = " 일이삼사오육칠팔구십";
+
+function hanValue(numeral: string): string {
+  const [tens, ones] = numeral.includes("十") ? numeral.split("十") : ["", numeral];
+  const value = numeral.includes("十") ? 10 * Math.max(1, HAN_DIGITS.indexOf(tens || " ")) : 0;
+  return String(value + Math.max(0, HAN_DIGITS.indexOf(ones || " ")));
+}
+
+/**
+ * The text with digits for words that number something, as in "cabin nine" and 九号: a small number of the language,
+ * behind a word with a meaning, and before no word that it could count.
  * @param language BCP 47; `und` if unsure
  */
 export function withDigits(text: string, language: string): string {
   let languages: readonly TimeLanguage[] | null = null;
-  return text.replace(NUMBERED, (word: string, lead: string, _: string, next: string | undefined) => {
+  const plain = text
+    .replace(HAN_NUMBERED, hanValue)
+    .replace(HANGUL_NUMBERED, (numeral) => String(HANGUL_DIGITS.indexOf(numeral)));
+  return plain.replace(NUMBERED, (word: string, lead: string, _: string, next: string | undefined) => {
     const value = VALUES.get(foldLetters(word));
     if (value === undefined || AMBIGUOUS.has(foldLetters(word))) return word;
     const stopWords = stopWordsOf(language);

@@ -13,12 +13,13 @@ import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from
 
 /** Number of candidates that are compared if some are turns of people, best hybrid score first. 30 give the same. */
 export const TURN_CANDIDATES = 20;
-/** The same if some are turns of a user or an assistant: the turns of one role make room for those of the other. */
+/** That number if some are turns of a user or an assistant: the turns of one role make room for those of the other. */
 export const ROLE_CANDIDATES = 50;
 
 /**
- * Losses of a turn, as shares of the distance between the best hybrid score and that of rank `TURN_CANDIDATES`. Shares
- * of this distance fit the scores of every embedding model. Measured: docs/measurements.md, "Which turn answers".
+ * Loss of a turn by another speaker than the one whom the query names. All losses are shares of the distance between
+ * the best hybrid score and that of rank `TURN_CANDIDATES`, so that they fit the scores of every embedding model.
+ * Measured: docs/measurements.md, "Which turn answers".
  */
 const OTHER_SPEAKER_LOSS = 0.3;
 /** Loss of a turn that consists of questions only; proportionally less if a part of it does. */
@@ -63,7 +64,7 @@ export function comparedTurns(hydrated: ReadonlyMap<bigint, Hydrated>): number {
 
 /**
  * Changes the hybrid scores of turns and orders the candidates again. The sibling boost is not applied again: that
- * costs LoCoMo in precise .006 of R@10 and brings nothing in hybrid.
+ * would cost .006 of R@10 on LoCoMo in precise, and gain nothing in hybrid.
  * @param candidates hydrated, best first
  */
 export function preferTurns(

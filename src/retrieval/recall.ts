@@ -26,36 +26,61 @@ export function startEmbedding(embedder: Embedder, { query, signal }: SearchRequ
   return { begun, vector, [Symbol.dispose]: () => disposal.abort() };
 }
 
-/** Whether a graph search from the best candidates adds candidates. Without it, one may run during the embedding. */
+/** A placeholder for a vector that cannot be computed. Its cosines are not used. */
+export function withoutVector({ dimensions }: Pick<Embedder, "dimensions">): StartedEmbedding {
+  const vector = new Float32Array(dimensions);
+  vector[0] = 1;
+  return { begun: Promise.resolve(), vector: Promise.resolve(vector), [Symbol.dispose]: () => undefined };
+}
+
+/** The passages of a pool that full text found, without cosines. */
+function byWords(pool: Pool): Pool {
+  const kept = Array.from(pool.chunkKeys.keys()).filter((at) => (pool.textScores?.[at] ?? 0) > 0);
+  return {
+    ...pool,
+    chunkKeys: BigUint64Array.from(kept, (at) => pool.chunkKeys[at] ?? 0n),
+    memoryKeys: BigUint64Array.from(kept, (at) => pool.memoryKeys[at] ?? 0n),
+    cosines: new Float32Array(kept.length).fill(Number.NaN),
+    textScores: Float32Array.from(kept, (at) => pool.textScores?.[at] ?? 0),
+  };
+}
+
+/**
+ * Whether a walk from the best candidates adds candidates. If not, a graph search from the query's entities may run
+ * while the query is embedded (`usesSureGraph`).
+ */
 export function walksGraph({ mode, request }: Pick<Search, "mode" | "request">): boolean {
   return mode.usesGraph || request.includeGraph;
 }
 
 /** Collects candidates by vectors, by full text and, if the graph is sure enough, by a graph search without seeds. */
-export function recall(running: Search, { vector }: StartedEmbedding): Promise<Pool> {
-  const { request, mode, index, embedder, within, watch } = running;
+export async function recall(running: Search, { vector }: StartedEmbedding): Promise<Pool> {
+  const { request, mode, index, embedder, within, watch, hasVectors } = running;
   const limit = request.limit + SPARE_CANDIDATES;
   const textLimit = mode.textCandidates === 0 ? 0 : Math.max(mode.textCandidates, limit);
   const embedded = vector.then((done) => {
-    watch.lap("embed", 1);
+    if (hasVectors) watch.lap("embed", 1);
     return done;
   });
   void Promise.allSettled([embedded]); // the index throws its error
-  return index.recall(
+  const pool = await index.recall(
     {
       text: request.query,
       fingerprint: embedder.fingerprint,
       vector: embedded,
-      vectorLimit: Math.max(mode.vectorCandidates, limit),
+      vectorLimit: hasVectors ? Math.max(mode.vectorCandidates, limit) : 1,
       textLimit: mode.textWeight > 0 ? textLimit : null,
       graph:
         mode.usesSureGraph && !walksGraph(running)
           ? { limit: SURE_GRAPH_CANDIDATES, usesSingleNames: false, certaintyMin: SURE_GRAPH_CERTAINTY }
           : null,
-      onLeg: (leg, hits) => watch.lap(leg, hits),
+      onLeg: (leg, hits) => {
+        if (hasVectors || leg !== "vector") watch.lap(leg, hits);
+      },
     },
     within,
   );
+  return hasVectors ? pool : byWords(pool);
 }
 
 /**
@@ -64,7 +89,7 @@ export function recall(running: Search, { vector }: StartedEmbedding): Promise<P
  * @param best candidates, best first
  */
 export async function walkGraph(
-  { request, mode, index, embedder, within }: Search,
+  { request, mode, index, embedder, within, hasVectors }: Search,
   { vector }: StartedEmbedding,
   pool: Pool,
   best: readonly Candidate[],
@@ -75,9 +100,11 @@ export async function walkGraph(
     scores: Float32Array.from(starts, ({ hybridScore }) => hybridScore),
   };
   const query = { text: request.query, fingerprint: embedder.fingerprint, vector: await vector };
-  return index.walk(query, seeds, pool, within, {
+  const walked = await index.walk(query, seeds, pool, within, {
     limit: Math.max(mode.graphCandidates, request.limit + SPARE_CANDIDATES),
     usesSingleNames: request.includeGraph,
     certaintyMin: 0,
   });
+  if (hasVectors) return walked;
+  return { ...walked, cosines: new Float32Array(walked.cosines.length).fill(Number.NaN) };
 }

@@ -1,6 +1,7 @@
 // Types of a search: the request, the parts that retrieval needs, and the state that the steps of a search share.
 
 import type { ModeName } from "../domain/ranking.ts";
+import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { AdmissibleSet, IndexOf, SearchIndex } from "../ports/chunk-index.ts";
@@ -35,6 +36,8 @@ export interface SearchRequest extends FilteredScope {
   readonly timeZone?: () => string | Promise<string>;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;
+  /** Whether a reader may read the best passages for that. Default: no. */
+  readonly mayRead?: boolean;
   /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
   readonly waitedMs?: number;
   readonly signal?: AbortSignal;
@@ -47,14 +50,15 @@ export interface RetrievalDependencies {
   readonly accounts: Pick<AccountStore, "chunkIds">;
   readonly relations: Pick<RelationStore, "supersededAt">;
   readonly history: Pick<HistoryStore, "textsAt" | "earlierTexts">;
-  readonly embedders: Embedders;
+  readonly embedders: Pick<Embedders, "withFingerprint">;
   readonly rerankers: Rerankers;
   /** The language of a query, BCP 47; `und` if unsure. */
   readonly languageOf: (query: string) => string | Promise<string>;
   readonly clock: Clock;
   /**
-   * Time in milliseconds after which a search continues with the passages that the reranker has read; Infinity: it
-   * waits for all. By default many times what reranking takes, so it is reached only on a very busy machine.
+   * Time in milliseconds after which a search continues with the passages that the reranker, or the reader, has read;
+   * Infinity: it waits for all. By default many times what reranking takes, so it is reached only on a very busy
+   * machine.
    */
   readonly rerankDeadlineMs: number;
 }
@@ -69,8 +73,12 @@ export interface Search {
   readonly embedder: Embedder;
   /** The reranker for passages of this embedder; null if it has none. The mode decides whether it is used. */
   readonly reranker: Reranker | null;
+  /** Weights and curves for these models. */
+  readonly tuning: RetrievalTuning;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
+  /** Whether the query has a vector. Otherwise full text decides. */
+  readonly hasVectors: boolean;
   /** Language of the query, BCP 47; `und` if unsure. */
   readonly language: string;
   /** Whether standing instructions and preferences are offered to the query. */

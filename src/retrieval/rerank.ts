@@ -1,7 +1,7 @@
 // Reranking: chooses the texts that the reranker reads, calls it with a deadline, and blends its logits into the order.
 
 import { indexedText, turnText } from "../domain/chunk.ts";
-import { invariant } from "../domain/fault.ts";
+import { invariant, isOutage } from "../domain/fault.ts";
 import type { EarlyExit, Reranker } from "../ports/models.ts";
 import { type Candidate, type Hydrated, ranksOf, sortByFinalScore } from "./candidate.ts";
 import { isLanguageSupported } from "./coverage.ts";
@@ -32,11 +32,15 @@ export async function rerank(
     watch.lap("rerank", 0);
     return candidates;
   }
-  const logits = await reranker.score(request.query, texts.slice(0, readCount), {
+  const options = {
     signal: request.signal,
     onBegin: () => watch.lap("queue", 1),
     earlyExit: earlyExitFor(read, mode, graph),
     deadlineMs: parts.rerankDeadlineMs,
+  };
+  const logits = await reranker.score(request.query, texts.slice(0, readCount), options).catch((error: unknown) => {
+    if (reranker.isRemote === true && isOutage(error)) return new Float32Array(readCount).fill(Number.NaN);
+    throw error;
   });
   const scored = [...logits.entries()].filter(([, logit]) => !Number.isNaN(logit));
   watch.lap("rerank", scored.length, readCount - scored.length);
@@ -120,8 +124,8 @@ function medianOf(values: readonly number[]): number {
  * The reranker never decides the order alone (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind
  * the head keep their order and stay behind the head.
  * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read
- *   because of its language. It gets the median of those that are nearest to it in the head, so that the reranker moves
- *   it neither up nor down.
+ *   because of its language or the deadline. It gets the median of those that are nearest to it in the head, so that
+ *   the reranker moves it neither up nor down.
  */
 export function blendRerank(
   candidates: readonly Candidate[],

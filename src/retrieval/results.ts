@@ -7,7 +7,7 @@ import { type Memory, supersederOf } from "../domain/memory.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Curve } from "../domain/retrieval-tuning.ts";
 import { WEIGHTED_SIGNALS, type WeightedSignal } from "../domain/signals.ts";
-import type { Embedder } from "../ports/models.ts";
+import { probabilityOf } from "../kit/logistic.ts";
 import type { Candidate, Hydrated } from "./candidate.ts";
 import type { GraphWalk } from "./graph-walk.ts";
 import { calibrationCurve } from "./modes.ts";
@@ -29,12 +29,12 @@ export interface FinalCandidates {
 
 /** The results of a search, best first. */
 export function resultsOf(
-  { request, embedder, within }: Search,
+  { request, tuning, within }: Search,
   { candidates, fused, valid, rows, walk }: FinalCandidates,
   chunkIds: ChunkIds,
 ): readonly RankedPassage[] {
   const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
-  const curve = curveOf(embedder, candidates, walk);
+  const curve = curveOf({ tuning }, candidates, walk);
   const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
   const scores = calibrate(shown, curve, within.memories);
   const results: RankedPassage[] = [];
@@ -62,7 +62,7 @@ export function resultsOf(
 
 /** The curve that calibrates the final scores of these candidates. */
 export function curveOf(
-  { tuning }: Pick<Embedder, "tuning">,
+  { tuning }: Pick<Search, "tuning">,
   candidates: readonly Candidate[],
   { certainty }: Pick<GraphWalk, "certainty">,
 ): Curve {
@@ -88,7 +88,7 @@ function shownSignals(
  * @returns one per candidate, in their order
  */
 export function calibrate(
-  candidates: readonly Candidate[],
+  candidates: readonly Pick<Candidate, "finalScore">[],
   { slope, gapSlope, sizeSlope, offset }: Curve,
   memories: number,
 ): number[] {
@@ -97,7 +97,7 @@ export function calibrate(
   let ceiling = 1;
   return candidates.map(({ finalScore }) => {
     const gap = Math.min(0, finalScore - best);
-    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * finalScore + gapSlope * gap + base))));
+    ceiling = Math.min(ceiling, probabilityOf(slope * finalScore + gapSlope * gap + base));
     return ceiling;
   });
 }

@@ -1,8 +1,9 @@
 // Runs a search. This file decides the order of the steps, hands on what each one returns, and times them; `explain`
 // shows these times. recall.ts finds candidates, fuse.ts orders them, hydration.ts fetches rows and passages, rerank.ts
-// reads passages, results.ts builds the answer. modes.ts has the constants.
+// reads passages, results.ts builds the answer, verdict.ts says whether it answers. modes.ts has the constants.
 
-import { invariant } from "../domain/fault.ts";
+import { invariant, isOutage } from "../domain/fault.ts";
+import { UNCALIBRATED_EVIDENCE_MIN } from "../domain/neutral-tuning.ts";
 import type { NamedTime, Ranking } from "../domain/ranking.ts";
 import { OtherModel, type SearchIndex } from "../ports/chunk-index.ts";
 import type { Embedder } from "../ports/models.ts";
@@ -10,25 +11,40 @@ import { admissibleSet } from "./admissible.ts";
 import { type Candidate, type Hydrated, sortByHybridScore } from "./candidate.ts";
 import { isLanguageSupported, isScriptSupported, isUnspaced } from "./coverage.ts";
 import { currentFirst } from "./current-first.ts";
-import { evidenceIn } from "./evidence.ts";
 import { fuse } from "./fuse.ts";
 import { type CertainLinks, GraphWalk } from "./graph-walk.ts";
 import { hydrate, hydrateBest, readRows, stillValid } from "./hydration.ts";
 import { placeLinked } from "./linked.ts";
-import { forUnspacedScript, forUnsupportedLanguage, type Mode, modeFor, NEIGHBOUR_CANDIDATES } from "./modes.ts";
+import { markReplaced } from "./mark-replaced.ts";
+import {
+  forUnspacedScript,
+  forUnsupportedLanguage,
+  type Mode,
+  modeFor,
+  NEIGHBOUR_CANDIDATES,
+  tuningOf,
+} from "./modes.ts";
 import { compareCandidates, preferNeighbours } from "./neighbours.ts";
 import { preferTurns, ROLE_CANDIDATES } from "./prefer-turns.ts";
-import { recall, SPARE_CANDIDATES, type StartedEmbedding, startEmbedding, walkGraph, walksGraph } from "./recall.ts";
+import {
+  recall,
+  SPARE_CANDIDATES,
+  type StartedEmbedding,
+  startEmbedding,
+  walkGraph,
+  walksGraph,
+  withoutVector,
+} from "./recall.ts";
 import type { RetrievalDependencies, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { curveOf, type FinalCandidates, resultsOf } from "./results.ts";
 import { offerStanding, offersStanding, STANDING_CANDIDATES } from "./standing.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import type { TimeSpan } from "./time/calendar.ts";
-import { newestFirst } from "./time/newest-first.ts";
 import { preferTime, TIMED_CANDIDATES } from "./time/prefer-time.ts";
 import { timeFirst } from "./time/time-first.ts";
 import { instantsOf, resolveZoned, type ZonedTime } from "./time/zoned-time.ts";
+import { verdictOn } from "./verdict.ts";
 
 /**
  * Maximum number of attempts of a search. A search begins again if the project's model is swapped meanwhile, which
@@ -64,13 +80,20 @@ export async function search(
   request: SearchRequest,
   changes: Partial<Mode> = {},
 ): Promise<Ranking> {
+  let hasVectors = true;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await searchOnce(parts, request, changes);
+      return await searchOnce(parts, request, changes, hasVectors);
     } catch (error) {
-      if (!(error instanceof OtherModel) || attempt === ATTEMPTS_MAX) throw error;
+      if (error instanceof EmbedderAway) hasVectors = false;
+      else if (!(error instanceof OtherModel) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
+}
+
+/** The server of a remote embedder does not answer. */
+class EmbedderAway extends Error {
+  override readonly name = "EmbedderAway";
 }
 
 /** The best candidates, and linked passages that are not among them. */
@@ -84,39 +107,55 @@ function withLinked(
   return missing.size === 0 ? best : [...best, ...all.filter(({ chunkKey }) => missing.has(chunkKey))];
 }
 
-/** @throws OtherModel if the model of the project was swapped after the query was embedded */
+/**
+ * @param hasVectors false: the query has no vector, so full text decides
+ * @throws OtherModel if the model of the project was swapped after the query was embedded; EmbedderAway
+ */
 async function searchOnce(
   parts: RetrievalDependencies,
   request: SearchRequest,
   changes: Partial<Mode>,
+  hasVectors: boolean,
 ): Promise<Ranking> {
   const watch = new Stopwatch(request.waitedMs);
   const asOf = request.asOf ?? parts.clock.now();
   using index = await parts.index.current(request.scope.projectId);
   const embedder = await embedderOf(parts, index);
   // A filter takes time, so the query is embedded in another process meanwhile. Without a filter nothing is gained.
-  using early = request.filter === null ? null : startEmbedding(embedder, request);
+  const embed = () => (hasVectors ? startEmbedding(embedder, request) : withoutVector(embedder));
+  using early = request.filter === null ? null : embed();
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
-  const { tuning } = embedder;
-  const frame = { mode: request.mode, asOf, evidenceMin: tuning.evidenceMin[request.mode] };
+  const reranker = parts.rerankers.for(embedder, request.scope.projectId);
+  const tuning = tuningOf(request.mode, embedder, reranker);
+  const degraded = hasVectors ? null : ("embedder_unavailable" as const);
+  const evidenceMin = hasVectors ? tuning.evidenceMin[request.mode] : UNCALIBRATED_EVIDENCE_MIN;
+  const frame = {
+    ...{ mode: request.mode, asOf, degraded },
+    calibration: hasVectors ? tuning.calibration : ("none" as const),
+    evidenceMin,
+    relevantMin: evidenceMin,
+  };
   if (within === null || within.memories === 0) {
     return { ...frame, results: [], stages: watch.stages, admissible: 0, time: null, evidence: null };
   }
 
-  using embedding = early ?? startEmbedding(embedder, request);
+  using embedding = early ?? embed();
   void embedding.begun.then(() => watch.lap("queue", 1));
-  const reranker = parts.rerankers.for(embedder);
   const language = await parts.languageOf(request.query);
-  const mode = modeOf({ embedder, reranker }, request, language, changes);
+  const mode = hasVectors
+    ? modeOf({ embedder, reranker, tuning }, request, language, changes)
+    : { ...forUnsupportedLanguage({ ...modeFor(request.mode, tuning), ...changes }, tuning, true), vectorWeight: 0 };
   const time = await resolveZoned(request.query, { ...request, asOf, language });
   const isOffering = offersStanding(request.query, language, request.limit);
   const running: Search = {
-    ...{ parts, request, mode, index, embedder, reranker, within, watch, language, time },
-    offersStanding: isOffering,
+    ...{ parts, request, mode, index, embedder, reranker, tuning, within, watch, language, time },
+    ...{ offersStanding: isOffering, hasVectors },
   };
 
-  const fused = await findCandidates(running, embedding);
+  const fused = await findCandidates(running, embedding).catch((error: unknown) => {
+    throw hasVectors && embedder.isRemote === true && isOutage(error) ? new EmbedderAway() : error;
+  });
   const { hydrated, taken } = await hydrateBest(running, fused.candidates);
   const present = fused.candidates.slice(0, taken).filter((candidate) => hydrated.has(candidate.chunkKey));
   // without the neighbour boost, which is computed again from the scores that turns and times have changed
@@ -130,8 +169,8 @@ async function searchOnce(
   const boosted = preferNeighbours(timed.candidates, mode, fused.walk);
   const reranked = await rerank(running, boosted, hydrated, fused.walk);
   const asked = { text: request.query, language, time };
-  const current = currentFirst(asked, newestFirst(asked, reranked, hydrated), hydrated);
-  const inTime = time === null ? current : timeFirst(asked, current, hydrated, curveOf(embedder, current, fused.walk));
+  const current = currentFirst(asked, await markReplaced(running, reranked, hydrated), hydrated);
+  const inTime = time === null ? current : timeFirst(asked, current, hydrated, curveOf(running, current, fused.walk));
   const linked = fused.links === null ? inTime : placeLinked(inTime, fused.links);
   const ordered = isOffering ? offerStanding(linked, hydrated, request.limit) : linked;
   // Rows are read again, because only their current state decides which memories may be shown.
@@ -140,15 +179,13 @@ async function searchOnce(
     currentCandidates(running, fused, ordered, new Map(hydrated), taken),
   ]);
   const results = chunkIds === null ? [] : resultsOf(running, valid, chunkIds); // null: the project was removed
-  const evidence =
-    request.wantsEvidence === true ? evidenceIn(request.query, language, results, tuning.evidence) : null;
+  const verdict = await verdictOn(running, results);
   return {
     ...frame,
-    results,
+    ...verdict,
     stages: watch.stages,
     admissible: within.memories,
     time: namedTime(time, timed.span),
-    evidence,
   };
 }
 
@@ -164,12 +201,12 @@ export async function embedderOf(
 
 /** The mode for these models, changed for the query's language and script. */
 function modeOf(
-  { embedder, reranker }: Pick<Search, "embedder" | "reranker">,
+  { embedder, reranker, tuning }: Pick<Search, "embedder" | "reranker" | "tuning">,
   { query, mode: name }: SearchRequest,
   language: string,
   changes: Partial<Mode>,
 ): Mode {
-  const { languages, tuning } = embedder;
+  const { languages } = embedder;
   const constants = { ...modeFor(name, tuning), ...changes };
   if (!isLanguageSupported(query, language, languages)) {
     return forUnsupportedLanguage(constants, tuning, isScriptSupported(query, languages));

@@ -84,8 +84,8 @@ export function seriesIn(question: string, asked: AskedSeries): readonly Series[
 
 // ---- numbers and codes
 
-/** A number or code behind a word or before one, in a folded text. */
 const LETTER = "\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}";
+/** A number or code in a folded text. */
 const TOKEN = `(?:[${LETTER}]{1,8}[-_./ ]?)?\\p{Nd}[${LETTER}\\p{Nd}]*(?:[-_./:][${LETTER}\\p{Nd}]+)*`;
 const NOT_IN_WORD = "(?<![\\p{L}\\p{M}\\p{N}])";
 /** Signs and words between what is numbered and its number. */
@@ -126,7 +126,7 @@ const NEAR_UNITS = 40;
 const ENDING_UNITS_MAX = 4;
 const CONJUNCTION =
   /^[\s,、，&/+]*(?:and|or|und|oder|sowie|et|ou|y|e|o|i|lub|a|и|или|та|й|en|of|og|och|eller|ve|veya|と|や|和|与|與|或|및|과|와)?[\s,、，]*$/iu;
-/** Characters of a code: letters in front, digits and signs. */
+/** Letters at the beginning of a code, and the sign between them and its digits. */
 const PREFIX = new RegExp(`^([${LETTER}]{1,8})([-_./]?)\\p{Nd}`, "u");
 /** A number with what it measures, as in "40-mg-Tabletten". */
 const COMPOUND =
@@ -357,7 +357,7 @@ function nameSeries(question: string, language: string): readonly Series[] {
   }));
 }
 
-/** Whether a text has letters in both cases, or of a script without cases. */
+/** Whether capital letters can show the names in a text: it has some, or no lower-case letters either. */
 function hasCased(text: string): boolean {
   return /\p{Lu}/u.test(text) || !/\p{Ll}/u.test(text);
 }
@@ -416,7 +416,7 @@ function addressedSeries(question: string): readonly Series[] {
 
 // ---- days
 
-/** A day is that of a place at most this far from UTC. */
+/** Maximum distance of a time zone from UTC. */
 const ZONE_MS_MAX = 14 * 3_600_000;
 
 function daySeries(question: string, { asOf, time }: AskedSeries): readonly Series[] {

@@ -61,7 +61,7 @@ const COUNTED = /^[ \u00a0]\p{L}[\p{L}\p{M}]{3,}/u;
 const COUNTER = /^ ?(?:つ|個|点|件|種|项|項|个|種類|条|가지|개)/u;
 /** What a number tells apart: "8 numaralı oda", "41 Larch Street". */
 const NUMBERED = /^ (?:numaralı|nolu|no['’]lu|sayılı)(?!\p{L})|^ \p{Lu}\p{Ll}+ \p{Lu}\p{Ll}/u;
-/** A code and a word before another one of its kind: "trains 204 and 218 leave". */
+/** A code and a conjunction before another code: "trains 204 and 218 leave". */
 const LISTED = /\p{Nd}\p{L}{0,2} (?:and|or|und|oder|et|ou|y|o|e|en|of|и|или|i|lub|ve|veya|og|eller|och) $/iu;
 /** Units of measure that are as long as words. */
 const MEASURED = new RegExp(
@@ -70,7 +70,7 @@ const MEASURED = new RegExp(
     "grad|degrees?|degrés|grados|gradi|amps?|ampere)(?!\\p{L})",
   "iu",
 );
-/** Words before a number of things that are no stop words. */
+/** Words before a number that counts, other than stop words. */
 const COUNT_LEADS: ReadonlySet<string> = new Set(numberedWords("counting"));
 /** Patterns of words for small numbers in a folded text: "the third chapter", 第三章, 三号. */
 const NUMBER_WORDS: ReadonlyMap<number, RegExp> = new Map(
@@ -87,6 +87,10 @@ const NUMBER_WORDS: ReadonlyMap<number, RegExp> = new Map(
 );
 const RUN = /\p{Nd}+|[\p{L}\p{M}]+/gu;
 const DIGITS = /^\p{Nd}+$/u;
+/** Minimum number of digits of a part number that can be written in groups. */
+const GROUPED_DIGITS_MIN = 4;
+/** A time of day without its sign, such as 1530. */
+const TIME_DIGITS = /^([01]\p{Nd}|2[0-3])([0-5]\p{Nd})$/u;
 const ORDINAL = /^(\p{Nd}+)(?:st|nd|rd|th|er|re|e|eme|o|a)$/u;
 /** Years, dates and times of day: a passage may name them in other words. */
 const TIME = new RegExp(
@@ -209,16 +213,22 @@ export function isContentWord(word: string, language: string): boolean {
   return word !== "" && !stopWordsOf(language).has(lower) && !COUNT_LEADS.has(lower);
 }
 
-/** @param text a number or a word with digits */
+/** Prepares a number or a word with digits for comparison. */
 export function codeOf(text: string): Code {
   const folded = foldLetters(text).replace(ORDINAL, "$1");
   const runs = folded.match(RUN) ?? [];
+  // the digits of a part number are written in groups, or not: AX7719 and AX/77-19
+  const digits = runs.filter((run) => DIGITS.test(run)).join("").length;
+  const isGrouped = runs.some((run) => !DIGITS.test(run)) && digits >= GROUPED_DIGITS_MIN;
   const source = runs.map((run, at) => {
-    if (at === 0) return run;
+    const written = isGrouped && DIGITS.test(run) ? [...run].join(`${SEPARATOR}?`) : run;
+    if (at === 0) return written;
     // between two runs of digits something must stand, or 5.0 would be found in 50
     const isBetweenDigits = DIGITS.test(run) && DIGITS.test(runs[at - 1] ?? "");
-    return `${SEPARATOR}{${isBetweenDigits ? 1 : 0},2}${run}`;
+    return `${SEPARATOR}{${isBetweenDigits && !isGrouped ? 1 : 0},2}${written}`;
   });
+  const [, hour, minute] = TIME_DIGITS.exec(folded) ?? [];
+  if (hour !== undefined) source[0] = `(?:${folded}|${hour.replace(/^0/, "0?")}[:.h]${minute})`;
   const before = DIGITS.test(runs[0] ?? "") ? "\\p{Nd}|\\p{Nd}[.,]" : `[${LETTER}]`;
   const behind = DIGITS.test(runs.at(-1) ?? "") ? "\\p{Nd}|[.,]\\p{Nd}" : `[${LETTER}]`;
   const pattern = new RegExp(`(?<!${before})${source.join("")}(?!${behind})`, "u");

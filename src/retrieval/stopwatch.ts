@@ -3,8 +3,8 @@
 import type { StageRecord } from "../domain/ranking.ts";
 
 /**
- * Measures consecutive stages. A stage that occurs twice is shown once with the sum of its times; for example, `queue`
- * occurs for both models.
+ * Measures consecutive stages. A stage that occurs several times is shown once with the sum of its times; for example,
+ * `queue` occurs for each model.
  */
 export class Stopwatch {
   readonly #stages = new Map<StageRecord["name"], Omit<StageRecord, "name">>();

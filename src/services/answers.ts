@@ -2,17 +2,28 @@
 // found, with the project's language model or with quoted sentences. The same events feed a JSON body and a stream.
 
 import { contextualQuestion } from "../answer/contextual-question.ts";
-import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
+import { type AnswerEvent, citedFirst, collectAnswer } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
 import { areAllFound, checkedAgainst, type Gap, gapIn, neighboursOf, withoutNeighbours } from "../answer/gaps.ts";
 import type { Turn } from "../answer/history.ts";
+import { joinedAnswer } from "../answer/joined-answer.ts";
 import { lacksAskedKind } from "../answer/kind-evidence.ts";
-import { gapAnswer, noEvidenceAnswer } from "../answer/no-evidence.ts";
+import { gapAnswer, noEvidenceAnswer, noEvidenceFor } from "../answer/no-evidence.ts";
+import { withoutOtherTimes } from "../answer/other-times.ts";
 import { questionLanguage } from "../answer/question-language.ts";
-import { withoutOtherTimes, withoutReplaced } from "../answer/replaced.ts";
+import { questionParts } from "../answer/question-parts.ts";
 import { type ScoreSentences, type SentenceScorerDependencies, sentenceScorer } from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
-import type { Filter } from "../domain/filter.ts";
+import {
+  happenedWithin,
+  spansMeant,
+  storedWithin,
+  tellingOf,
+  timeAlone,
+  timelineAnswer,
+  timelineOf,
+} from "../answer/time-alone.ts";
+import { bothOf, type Filter } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { MemoryScope } from "../domain/memory-attributes.ts";
@@ -29,11 +40,11 @@ import { MODES } from "../retrieval/modes.ts";
 import { type Series, seriesIn } from "../retrieval/series.ts";
 import type { ActivityService } from "./activity.ts";
 import { Generation, type GenerationDependencies, type Sampling, sumOfTokens } from "./generation.ts";
-import type { AskedAt, Asker, SearchService } from "./search.ts";
+import type { AskedAt, Asker, RequestedSearch, SearchService } from "./search.ts";
 
 /** A question as a caller asks it. */
 export interface Question extends MemoryScope, AskedAt {
-  /** Time whose texts and relations answer, Unix milliseconds; default: now. */
+  /** The answer is from the texts and relations of this time, Unix milliseconds; default: now. */
   readonly knownAt?: number;
   readonly text: string;
   /** null if the project's `default_mode` is used. */
@@ -50,14 +61,17 @@ export interface Question extends MemoryScope, AskedAt {
   readonly sampling?: Sampling;
 }
 
-/** An answer in progress. It has a reservation in the project's monthly quota until `release` is called. */
+/** An answer in progress. It has reservations in the project's monthly quotas until `release` is called. */
 export interface AnswerRun {
   /**
    * The events of the answer. Errors of retrieval are thrown before the first event. Stops when the caller's signal
    * aborts.
    */
   readonly events: AsyncGenerator<AnswerEvent>;
-  /** The passages in the prompt, best first. The answer may use them without citing them. */
+  /**
+   * The passages in the prompt, in its order; none for an extractive answer. The answer may use them without citing
+   * them.
+   */
   readonly context: () => readonly RankedPassage[];
   /** Number of tokens used so far. */
   readonly spent: () => LlmUsage;
@@ -86,6 +100,9 @@ const PASSAGES_PER_SOURCE = 1.5;
 
 /** Number of the best passages that are checked for the kind of thing that a question asks for. */
 const KIND_PASSAGES = 4;
+
+/** To answer or refuse a question, a reader reads the passages in every mode, also in those that do not rerank. */
+const READING = { wantsEvidence: true, mayRead: true } as const;
 
 const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 
@@ -131,6 +148,24 @@ export class AnswerService {
     return this.#begin(viewer, question, await this.check(viewer, question), terms);
   }
 
+  /**
+   * What a search finds for a question, at most `maxSources` passages, and whether the question would be answered from
+   * them. Counts no query and calls no language model.
+   * @throws Fault as `SearchService.search`
+   */
+  async assess(
+    viewer: Viewer,
+    question: Question,
+    asker: Asker,
+  ): Promise<{ readonly results: readonly RankedPassage[]; readonly isAnswerable: boolean }> {
+    const answering = await this.check(viewer, question);
+    const { text, maxSources: limit } = question;
+    const request = { ...scopeOfQuestion(question), mode: answering.mode, query: text, limit, ...READING };
+    const ranking = await this.#uses.search.search(viewer, request, asker);
+    const { isAnswerable } = await this.#found(text, text, ranking, answering);
+    return { results: ranking.results, isAnswerable };
+  }
+
   #begin(
     viewer: Viewer,
     question: Question,
@@ -146,12 +181,15 @@ export class AnswerService {
       context: () => context,
       spent: () => answering.generation?.spent ?? NO_TOKENS,
       count: (transaction) => reservation.count(transaction, answering.generation?.spent ?? NO_TOKENS),
-      release: () => reservation.release(),
+      release: () => {
+        reservation.release();
+        answering.generation?.release();
+      },
     };
   }
 
   /**
-   * Validates a question before any other work is done. Returns the language model, the score threshold and the mode
+   * Validates a question before any other work is done. Returns the language model, the minimum evidence and the mode
    * for its answer.
    * @throws Fault `invalid_request` for a model if no endpoint is configured, for instructions that leave no room for
    *   sources, and for `knownAt` outside of what is known
@@ -170,26 +208,89 @@ export class AnswerService {
   }
 
   async *#events(viewer: Viewer, question: Question, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
-    const { generation } = terms;
-    const { text, maxSources, instructions: _instructions, model: _model, sampling: _sampling, ...scope } = question;
     const query = await this.#standaloneQuestion(viewer, question, terms);
-    const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
-    const request = { ...scope, mode: terms.mode, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const ranking = await this.#uses.search.search(viewer, { ...request, wantsEvidence: true }, terms);
-    const { evidence } = ranking;
-    const found = await this.#found(text, query, ranking, terms);
-    const live = (sources: readonly CitedPassage[]) => this.#uses.search.stillShown(viewer, request, sources);
-    const events = found.isAnswerable
-      ? this.#answered(viewer, question, query, found, terms)
-      : this.#notFound(text, found.gap, maxSources, terms);
-    for await (const event of events) {
+    const scope = scopeOfQuestion(question);
+    for await (const event of this.#inParts(viewer, question, query, terms)) {
+      if (event.type === "usage") this.#uses.activity.answered(viewer.projectId, event.state);
       // Sources whose memories were deleted in the meantime are left out.
-      if (event.type === "sources") yield { ...event, sources: await live(event.sources) };
-      else if (event.type === "usage") {
-        this.#uses.activity.answered(viewer.projectId, event.state);
-        yield { ...event, evidence };
-      } else yield event;
+      if (event.type !== "sources") yield event;
+      else yield { ...event, sources: await this.#uses.search.stillShown(viewer, scope, event.sources) };
     }
+  }
+
+  /**
+   * The answer to a question for several things is joined from those to its parts, unless none of them is answered. A
+   * language model reads the whole question.
+   */
+  async *#inParts(viewer: Viewer, question: Question, query: string, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
+    const parts = terms.generation === null ? questionParts(query) : [];
+    if (parts.length > 0 && parts.length <= question.maxSources) {
+      const maxSources = Math.floor(question.maxSources / parts.length);
+      const answers = await Promise.all(
+        parts.map(async ({ text, query: own }) => {
+          const events = this.#answer(viewer, { ...question, text, maxSources }, own, terms);
+          return { text, answer: await collectAnswer(events) };
+        }),
+      );
+      if (answers.some(({ answer }) => answer.state !== "not_found")) {
+        const passages = answers.flatMap(({ answer }) => answer.sources.map(({ passage }) => passage));
+        const language = await this.#languageOf(query, passages);
+        return yield* joinedAnswer(answers, question.maxSources, (part) => noEvidenceFor(part, language));
+      }
+    }
+    yield* this.#answer(viewer, question, query, terms);
+  }
+
+  /** @param query the question, made self-contained */
+  async *#answer(viewer: Viewer, question: Question, query: string, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
+    const { generation } = terms;
+    const { text, maxSources } = question;
+    const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
+    const request = {
+      ...scopeOfQuestion(question),
+      mode: terms.mode,
+      query,
+      limit: Math.min(limit, LIMITS.searchResults),
+    };
+    const ranking = await this.#uses.search.search(viewer, { ...request, ...READING }, terms);
+    const timeline = await this.#timeline(viewer, request, ranking, terms);
+    const found =
+      timeline.length > 0
+        ? { series: [], passages: timeline, gap: null, isAnswerable: true }
+        : await this.#found(text, query, ranking, terms);
+    const evidence = timeline.length > 0 ? 1 : ranking.evidence;
+    let events: AsyncIterable<AnswerEvent> | Iterable<AnswerEvent>;
+    if (!found.isAnswerable) events = this.#notFound(text, found, maxSources, terms);
+    else if (timeline.length > 0 && generation === null) events = timelineAnswer(timeline);
+    else events = this.#answered(viewer, question, query, found, terms);
+    for await (const event of events) yield event.type === "usage" ? { ...event, evidence } : event;
+  }
+
+  /**
+   * What is stored of the time that a question asks for and nothing else, in its order; empty if it asks for something
+   * else. Memories that do not say when they happened count by when they were stored if there are no others.
+   */
+  async #timeline(
+    viewer: Viewer,
+    request: RequestedSearch,
+    ranking: Ranking,
+    terms: AnswerTerms,
+  ): Promise<readonly RankedPassage[]> {
+    const { time, asOf } = ranking;
+    const asked = timeAlone(request.query, time);
+    if (asked === null || time === null) return [];
+    const within = async (times: Filter) => {
+      const filter = bothOf(request.filter, times);
+      const wide = { ...request, filter, mode: "fast", limit: LIMITS.searchResults } as const;
+      return (await this.#uses.search.search(viewer, wide, terms)).results;
+    };
+    const told = tellingOf(asked, ranking.results);
+    for (const span of spansMeant(asked, time, asOf)) {
+      // the search preferred the first of these times
+      const found = [...(span === asked ? told : []), ...(await within(happenedWithin(span)))];
+      if (found.length > 0) return timelineOf(found, request.limit);
+    }
+    return timelineOf(await within(storedWithin(asked)), request.limit);
   }
 
   /** What a search found for a question, and what it did not find. */
@@ -197,10 +298,10 @@ export class AnswerService {
     text: string,
     query: string,
     ranking: Ranking,
-    { generation, evidenceMin: chosenMin }: AnswerTerms,
+    { generation, evidenceMin: chosenMin }: Pick<Answering, "generation" | "evidenceMin">,
   ): Promise<Found> {
     const language = await this.#uses.reading.languageOf(query);
-    const passages = withoutOutdated({ text: query, language }, withSentences(ranking));
+    const passages = withoutOutdated({ text: query, language }, ranking, withSentences(ranking));
     const asked = { language, asOf: ranking.asOf, time: ranking.time };
     const own = seriesIn(text, asked);
     // what a follow-up question names is in the question before
@@ -216,18 +317,19 @@ export class AnswerService {
         query,
         texts.slice(0, KIND_PASSAGES).map((passage) => passage.text),
       );
-    const gap = gapIn(series, passages, evidenceMin);
+    const relevantMin = chosenMin ?? ranking.relevantMin;
+    const gap = gapIn(series, passages, relevantMin);
     if (gap !== null && (gap.isPartial || gap.neighbours.length === 0 || hasKind(neighboursOf(gap, KIND_PASSAGES)))) {
-      const isPartlyEvident = gap.found.some(({ score }) => score >= evidenceMin);
+      const isPartlyEvident = gap.found.some(({ score }) => score >= relevantMin);
       if (generation === null) {
         const current = ownAndCurrent({ text: query, ...asked }, series, gap.found);
         return { series, passages: current, gap, isAnswerable: isPartlyEvident };
       }
       return { series, passages, gap, isAnswerable: isEvident || isPartlyEvident };
     }
-    // without a language model nobody else reads the passages, so they must have the kind of thing that is asked for
     // of two things that are asked for, each passage lacks one, which counts against its evidence
-    const areEvident = isEvident || areAllFound(series, passages, evidenceMin);
+    const areEvident = isEvident || areAllFound(series, passages, relevantMin);
+    // without a language model nobody else reads the passages, so they must have the kind of thing that is asked for
     const isAnswerable = areEvident && (generation !== null || hasKind(others));
     return { series, passages: others, gap: null, isAnswerable };
   }
@@ -251,7 +353,7 @@ export class AnswerService {
     const options = { maxSources, language: await this.#languageOf(query), signal, scoreSentences };
     for await (const event of extractiveAnswer(query, passages, options)) {
       if (gap !== null && event.type === "sources") {
-        yield { type: "text", content: ` ${gapAnswer(await this.#languageOf(text), gap, [])}` };
+        yield { type: "text", content: ` ${gapAnswer(await this.#languageOf(text, passages), gap, [])}` };
       }
       yield gap !== null && event.type === "usage" ? { ...event, state: "partial" } : event;
     }
@@ -269,11 +371,11 @@ export class AnswerService {
   /** Says that nothing found answers, and what is stored instead if that is known. */
   async *#notFound(
     text: string,
-    gap: Gap | null,
+    { gap, passages }: Found,
     maxSources: number,
     { generation }: AnswerTerms,
   ): AsyncGenerator<AnswerEvent> {
-    const language = await this.#languageOf(text);
+    const language = await this.#languageOf(text, passages);
     const cited = gap === null ? [] : neighboursOf(gap, maxSources);
     const content = gap === null ? noEvidenceAnswer(language) : gapAnswer(language, gap, cited);
     yield { type: "text", content, cites: cited };
@@ -281,8 +383,8 @@ export class AnswerService {
     yield { type: "usage", tokensUsed: sumOfTokens(generation?.spent ?? NO_TOKENS), state: "not_found" };
   }
 
-  async #languageOf(text: string): Promise<string> {
-    return questionLanguage(text, await this.#uses.reading.languageOf(text));
+  async #languageOf(text: string, passages: readonly RankedPassage[] = []): Promise<string> {
+    return questionLanguage(text, await this.#uses.reading.languageOf(text), passages);
   }
 
   // The question, made self-contained. The language model is called only if the search can find any memory.
@@ -295,6 +397,19 @@ export class AnswerService {
   }
 }
 
+/** Which memories the search for a question covers, and when it is asked. */
+function scopeOfQuestion(question: Question) {
+  const {
+    text: _text,
+    maxSources: _sources,
+    instructions: _instructions,
+    model: _model,
+    sampling: _s,
+    ...scope
+  } = question;
+  return { ...scope, scoreMin: 0 };
+}
+
 /** What an answer needs besides its question. */
 interface AskTerms extends Asker {
   readonly reservation: QuotaReservation;
@@ -305,7 +420,10 @@ interface AskTerms extends Asker {
 export interface Answering {
   /** The language model that writes the answer; null if the answer is extractive. */
   readonly generation: Generation | null;
-  /** Minimum score, 0..1, of the best passage; null for the default of the model that searches. 0 refuses nothing. */
+  /**
+   * Evidence, 0..1, below which the question is not answered; null: the default of the search (`Ranking.evidenceMin`).
+   * 0: it is answered if any passage is found.
+   */
   readonly evidenceMin: number | null;
   /** Mode of the search. */
   readonly mode: ModeName;
@@ -331,12 +449,12 @@ function withSentences({ results }: Ranking): readonly RankedPassage[] {
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }
 
-/** The passages to quote: about what and of when the question names, and of two states of a thing the newer one. */
+/** The passages to quote: about the things and the time that the question names, without what a newer one replaces. */
 function ownAndCurrent(
   { time, ...question }: AskedQuestion & Pick<Ranking, "time">,
   series: readonly Series[],
   passages: readonly RankedPassage[],
 ): readonly RankedPassage[] {
   const own = withoutNeighbours(series, passages);
-  return time === null ? withoutReplaced(question, own) : withoutOtherTimes(question, time, own);
+  return time === null ? own : withoutOtherTimes(question, time, own);
 }

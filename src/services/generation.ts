@@ -1,6 +1,7 @@
 // Calls a project's language model while a caller waits: chooses the model, counts tokens, and turns failures into
-// faults. answer/prompt.ts writes the prompts; ports/language-model.ts makes the call.
+// faults. answer/prompt.ts writes the prompts.
 
+import type { AllowedModels, MonthlyTokens } from "../account/monthly-tokens.ts";
 import type { AnswerEvent } from "../answer/events.ts";
 import type { Gap } from "../answer/gaps.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
@@ -13,7 +14,13 @@ import {
 } from "../answer/question-rewriting.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../domain/language-model.ts";
+import {
+  type ConfiguredLlm,
+  estimatedTokens,
+  type LlmChain,
+  llmOf,
+  type OperatorLlm,
+} from "../domain/language-model.ts";
 import type { ProjectSettings } from "../domain/project.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -22,15 +29,16 @@ import {
   LlmError,
   type LlmFragment,
   type LlmMessage,
-  type LlmRequest,
   type LlmUsage,
+  usageSum,
 } from "../ports/language-model.ts";
 
 /** What generation needs. */
 export interface GenerationDependencies {
   readonly model: LanguageModel;
-  /** The operator's endpoint and key, for projects without their own. */
+  /** The operator's models, for projects without their own. */
   readonly operator: OperatorLlm;
+  readonly monthlyTokens: MonthlyTokens;
   /** Maximum number of tokens of prompt and output together that a model accepts. */
   readonly contextTokens: number;
   readonly clock: Clock;
@@ -73,28 +81,27 @@ const OUTPUT_TOKENS = 1_024;
  */
 const STANDALONE_MS = 10_000;
 
-/** The language model that writes one answer, and the tokens used so far. */
+/** The language model that writes one answer, with its fallbacks, and the tokens used so far. */
 export class Generation {
   readonly #parts: GenerationDependencies;
-  readonly #callParts: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
+  readonly #projectId: ProjectId;
+  readonly #models: LlmChain;
+  readonly #sampling: Sampling;
+  /** Maximum length of the answer, in tokens. */
   readonly #outputTokensMax: number;
   /** Number of tokens of the calls that have ended. */
   #ended: LlmUsage = { prompt: 0, completion: 0 };
   /** The call in progress: number of tokens of its prompt, and its output so far. */
   #running: { readonly prompt: number; readonly output: string } | null = null;
+  /** The models that may be called, with the reservation of this answer; null before the first call. */
+  #allowed: AllowedModels | null = null;
 
-  private constructor(
-    parts: GenerationDependencies,
-    projectId: ProjectId,
-    endpoint: LlmEndpoint,
-    { llm }: ProjectSettings,
-    sampling: Sampling,
-  ) {
+  private constructor(parts: GenerationDependencies, projectId: ProjectId, models: LlmChain, sampling: Sampling) {
     this.#parts = parts;
-    const temperature = sampling.temperature ?? llm.temperature ?? TEMPERATURE;
-    this.#callParts = { endpoint, projectId, purpose: "query", temperature };
-    const outputTokensMax = llm.max_output_tokens ?? OUTPUT_TOKENS;
-    this.#outputTokensMax = Math.min(outputTokensMax, sampling.outputTokensMax ?? outputTokensMax);
+    this.#projectId = projectId;
+    this.#models = models;
+    this.#sampling = sampling;
+    this.#outputTokensMax = Math.max(...models.map((configured) => this.#outputTokensOf(configured)));
   }
 
   /**
@@ -110,8 +117,8 @@ export class Generation {
     model: string | null,
     sampling: Sampling = {},
   ): Generation | null {
-    const endpoint = endpointOf({ ...settings.llm, model: model ?? settings.llm.model }, parts.operator);
-    if (endpoint !== null) return new Generation(parts, projectId, endpoint, settings, sampling);
+    const models = llmOf({ ...settings.llm, model: model ?? settings.llm.model }, parts.operator);
+    if (models !== null) return new Generation(parts, projectId, models, sampling);
     if (model === null) return null;
     throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
       param: "model",
@@ -127,7 +134,12 @@ export class Generation {
   get spent(): LlmUsage {
     if (this.#running === null) return this.#ended;
     const { prompt, output } = this.#running;
-    return sumOf(this.#ended, { prompt, completion: estimatedTokens(output) });
+    return usageSum(this.#ended, { prompt, completion: estimatedTokens(output) });
+  }
+
+  /** Ends the reservation of tokens. Must be called when the answer has ended and its tokens are counted. */
+  release(): void {
+    this.#allowed?.release();
   }
 
   /**
@@ -142,9 +154,10 @@ export class Generation {
   ): Promise<string> {
     const messages = standaloneQuestionMessages(history, question);
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(STANDALONE_MS)]);
+    const { contextTokens } = this.#parts; // the answer's call is never longer
     let text = "";
     try {
-      for await (const fragment of this.#fragments(messages, STANDALONE_TOKENS_MAX, inTime)) {
+      for await (const fragment of this.#fragments(messages, STANDALONE_TOKENS_MAX, inTime, contextTokens)) {
         if (fragment.type === "text") text += fragment.text;
       }
     } catch (error) {
@@ -189,22 +202,25 @@ export class Generation {
   }
 
   // The fragments of the model's output. The tokens of a call are known only when it ends. Until then they are
-  // estimated, so that they are counted even if the caller disconnects.
+  // estimated, so that they are counted even if the caller disconnects. The first call also reserves the tokens of the
+  // later ones: two answers that wait for each other's tokens would wait forever.
   async *#fragments(
     messages: readonly LlmMessage[],
     outputTokensMax: number,
     signal: AbortSignal,
+    laterTokens = 0,
   ): AsyncGenerator<LlmFragment> {
     const prompt = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
+    const tokens = prompt + outputTokensMax + laterTokens;
+    const { monthlyTokens } = this.#parts;
+    this.#allowed ??= await monthlyTokens.reserve(this.#projectId, this.#models, tokens, signal);
+    const { models } = this.#allowed;
     const ended = (usage: LlmUsage) => {
-      this.#ended = sumOf(this.#ended, usage);
+      this.#ended = usageSum(this.#ended, usage);
       this.#running = null;
     };
     try {
-      for await (const fragment of this.#parts.model.stream(
-        { ...this.#callParts, messages, outputTokensMax },
-        signal,
-      )) {
+      for await (const fragment of this.#call(models, messages, outputTokensMax, signal)) {
         if (fragment.type === "usage") ended(fragment.usage);
         else this.#running = { prompt, output: (this.#running?.output ?? "") + fragment.text };
         yield fragment;
@@ -214,10 +230,27 @@ export class Generation {
       throw error;
     }
   }
-}
 
-function sumOf(left: LlmUsage, right: LlmUsage): LlmUsage {
-  return { prompt: left.prompt + right.prompt, completion: left.completion + right.completion };
+  async *#call(
+    [first, ...fallbacks]: LlmChain,
+    messages: readonly LlmMessage[],
+    outputTokensMax: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<LlmFragment> {
+    const { model } = this.#parts;
+    const withLimits = (configured: ConfiguredLlm) => ({
+      endpoint: configured.endpoint,
+      temperature: this.#sampling.temperature ?? configured.temperature ?? TEMPERATURE,
+      outputTokensMax: Math.min(this.#outputTokensOf(configured), outputTokensMax),
+    });
+    const request = { projectId: this.#projectId, purpose: "query", messages } as const;
+    yield* model.stream({ ...request, ...withLimits(first), fallbacks: fallbacks.map(withLimits) }, signal);
+  }
+
+  #outputTokensOf(configured: ConfiguredLlm): number {
+    const outputTokensMax = configured.outputTokensMax ?? OUTPUT_TOKENS;
+    return Math.min(outputTokensMax, this.#sampling.outputTokensMax ?? outputTokensMax);
+  }
 }
 
 /** Number of tokens read and written. */

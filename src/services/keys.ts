@@ -4,6 +4,7 @@ import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
+import type { Project } from "../domain/project.ts";
 import { allows, type KeyScope, mayGrant, type Principal, userOf } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { AccountStore } from "../ports/account-store.ts";
@@ -31,6 +32,16 @@ export class KeyService {
     refuseUngrantable(principal, draft.scopes);
     userOf(principal, draft.userId);
     return accounts.issueKey(project, draft);
+  }
+
+  /**
+   * The key of the caller, and its project. Any key may ask.
+   * @throws Fault `invalid_api_key` if it was revoked in this moment
+   */
+  async current({ projectId, keyId }: Principal): Promise<{ readonly key: ApiKey; readonly project: Project }> {
+    const [key, project] = await Promise.all([this.#accounts.key(projectId, keyId), this.#accounts.project(projectId)]);
+    if (key === null || project === null) throw new Fault("invalid_api_key", "The API key is not valid any more.");
+    return { key, project };
   }
 
   /** @throws Fault `insufficient_scope` if the caller may not use the project; `project_not_found`; `invalid_cursor` */

@@ -2,7 +2,7 @@
 // see. HTTP is handled in api/; rows and files are accessed through ports.
 
 import { stat } from "node:fs/promises";
-import { countsWithoutParts, mayContainFiles, type PartCounts } from "../domain/containers.ts";
+import { countsWithoutParts, type PartCounts } from "../domain/containers.ts";
 import { isConversation } from "../domain/extraction.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
@@ -14,13 +14,14 @@ import { userOf, type Viewer, withinViewer } from "../domain/scope.ts";
 import { isoTime } from "../kit/clock.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 import { groupsWithin } from "../kit/groups.ts";
-import { nullIfMissing } from "../kit/if-missing.ts";
 import type { Log } from "../kit/log.ts";
+import { nullIfMissing } from "../kit/missing-files.ts";
 import type { PublishedMemories, StoredText } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore, RemovedMemory } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
+import { changeParts, mayHaveParts } from "./container-parts.ts";
 import { ContentCache } from "./content-cache.ts";
 import { withOriginals } from "./originals.ts";
 import { withZonedDates } from "./zones.ts";
@@ -220,7 +221,7 @@ export class MemoryService {
       invariant(result, "every draft has an outcome");
       if (draft instanceof Fault || result instanceof Fault) followed.push(result);
       // the day before is not known here, but a draft without a day changes none
-      else followed.push(await this.#follow(transaction, viewer.projectId, result, dayOf(draft) !== null));
+      else followed.push(await this.#followAll(transaction, viewer.projectId, result, draft, dayOf(draft) !== null));
     }
     return followed;
   }
@@ -247,7 +248,8 @@ export class MemoryService {
     const changed = { ...kept, ...occurred, ...senderOf(viewer) };
     const accepted = await transaction.memories.change(viewer.projectId, id, changed);
     if (accepted === null) return null;
-    return this.#follow(transaction, viewer.projectId, accepted, dayOf(before) !== dayOf(accepted.memory));
+    const hasNewDay = dayOf(before) !== dayOf(accepted.memory);
+    return this.#followAll(transaction, viewer.projectId, accepted, change, hasNewDay);
   }
 
   /**
@@ -314,8 +316,8 @@ export class MemoryService {
   }
 
   // Adds the contents of memories to `contents`. Contents of memories that are not yet published are in the rows or in
-  // files; they are not cached, because both are fast to read. The index may have lost the text of a memory that was
-  // deleted meanwhile already, and may have an earlier text of one that was not published.
+  // files; they are not cached, because both are fast to read. The index may no longer have the text of a memory that
+  // was deleted meanwhile, and may have an earlier text of one that was not published.
   async #read(projectId: ProjectId, memories: readonly Memory[], contents: Map<MemoryKey, string>): Promise<Unread> {
     const waiting = new Map(await this.#uses.memories.waitingContents(memories.map((memory) => memory.key)));
     const inFiles = memories.filter(({ key, source }) => waiting.get(key) === "" && source === null);
@@ -379,6 +381,20 @@ export class MemoryService {
     }
   }
 
+  /** Follows a change, and changes the parts of a container with it. @param hasNewDay see `#follow` */
+  async #followAll(
+    transaction: Transaction,
+    projectId: ProjectId,
+    accepted: Accepted,
+    change: MemoryChange,
+    hasNewDay: boolean,
+  ): Promise<Changed> {
+    for (const part of await changeParts(transaction, projectId, accepted.memory, change)) {
+      await this.#follow(transaction, projectId, part, false);
+    }
+    return this.#follow(transaction, projectId, accepted, hasNewDay);
+  }
+
   /** @param hasNewDay whether the day of the memory may have changed */
   async #follow(
     transaction: Transaction,
@@ -421,11 +437,6 @@ export class MemoryService {
 }
 
 const NO_COUNTS: ReadonlyMap<string, PartCounts> = new Map();
-
-/** Whether a memory was made from a file that can contain files. */
-function mayHaveParts({ source }: Memory): boolean {
-  return source !== null && mayContainFiles(source.media_type);
-}
 
 /** The counts of a memory as it shows them: archives always do, messages if they have attachments. */
 function partsOf({ id, source }: Memory, counts: ReadonlyMap<string, PartCounts>): { readonly parts?: PartCounts } {

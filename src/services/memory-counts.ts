@@ -64,7 +64,7 @@ export async function countMatching(...asked: Parameters<typeof matchingPages>):
 
 /**
  * The memories that meet conditions and match a filter, newest first, in pages. Reads the rows of all that meet the
- * conditions, and lets other requests run behind each page.
+ * conditions, and lets other requests run after each page.
  * @throws the abort reason of `signal`
  */
 export async function* matchingPages(

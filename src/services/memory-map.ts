@@ -1,6 +1,6 @@
 // The map of memories: a place for each, so that memories with similar meaning lie close together. Places are computed
-// in the background, by a native thread of low priority, and kept. A place that is known stays, so that the map does
-// not change its look with every memory.
+// in the background, by a native thread of low priority, and stored. A memory keeps its place while new memories come,
+// so that people recognise the map; only when there are four times as many, all places are computed again.
 
 import type { Filter } from "../domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";

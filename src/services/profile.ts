@@ -227,7 +227,7 @@ export class ProfileService {
     return lists;
   }
 
-  /** What a sentence says, from memory if it was asked for before. @param onClassify called if it was not */
+  /** What a sentence says. Answers are kept. @param onClassify called if the sentence was not asked for before */
   #kindOf(sentence: ProfileSentence, onClassify: () => void): ProfileKind | null {
     const { text, language, isSpoken, userNames } = sentence;
     const key = [language, isSpoken, ...userNames, text].join("\n");

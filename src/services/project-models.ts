@@ -12,7 +12,7 @@ import type { Transaction } from "../ports/transactions.ts";
 import { projectFor, unknownProject } from "./keys.ts";
 
 /** An installed embedding model. */
-export interface InstalledModel {
+export interface InstalledEmbedder {
   readonly id: string;
   readonly dimensions: number;
   /** Maximum number of tokens that the model reads of a text. */
@@ -40,7 +40,7 @@ export class ProjectModelService {
   }
 
   /** The installed models, the default first. */
-  installed(): readonly InstalledModel[] {
+  installed(): readonly InstalledEmbedder[] {
     const { embedders } = this.#uses;
     const others = embedders.ids.filter((id) => id !== embedders.default.id).map((id) => embedders.get(id));
     return [embedders.default, ...others].map(({ id, dimensions, tokensMax, languages }) => {
@@ -57,9 +57,10 @@ export class ProjectModelService {
     const projectId = await projectFor(accounts, principal, named);
     using project = await index.current(projectId);
     const { live, previous } = await project.models();
-    const { isChosen = false, change = null } = (await projectModels.get(projectId)) ?? {};
+    const { isChosen = false, reranker = null, change = null } = (await projectModels.get(projectId)) ?? {};
     const idOf = ({ fingerprint }: IndexModel) => modelIdOf(embedders, fingerprint);
-    return { projectId, live: idOf(live), previous: previous === null ? null : idOf(previous), isChosen, change };
+    const kept = previous === null ? null : idOf(previous);
+    return { projectId, live: idOf(live), previous: kept, isChosen, reranker, change };
   }
 
   /**

@@ -13,24 +13,33 @@ import {
   type ProjectSettings,
   type Superseding,
   type Usage,
+  type VectorIndexName,
 } from "../domain/project.ts";
 import type { ModeName } from "../domain/ranking.ts";
-import type { RetrievalTuning } from "../domain/retrieval-tuning.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import { eraseProject } from "../erasure/erasure.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { AccountStore } from "../ports/account-store.ts";
-import type { IndexMaintenance, PublishedMemories } from "../ports/chunk-index.ts";
+import type {
+  IndexMaintenance,
+  IndexOf,
+  PublishedMemories,
+  SearchIndex,
+  VectorIndexState,
+} from "../ports/chunk-index.ts";
+import type { Embedder, Reranker } from "../ports/models.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import type { Transaction } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import type { Listing } from "../ports/user-store.ts";
+import { tuningOf } from "../retrieval/modes.ts";
 import { projectFor, unknownProject } from "./keys.ts";
+import { changedLlm, type LlmChange, newAddresses } from "./llm-settings.ts";
 
 /** Settings as a caller sends them. A setting that is left out stays unchanged; null restores the default. */
 export interface SettingsChange {
-  readonly llm?: Partial<Omit<ProjectSettings["llm"], "is_address_trusted">> | null;
+  readonly llm?: LlmChange | null;
   readonly smart_ingestion?: { readonly enabled?: boolean; readonly daily_token_limit?: number | null };
   readonly retention_days?: number;
   readonly min_evidence?: number | null;
@@ -39,6 +48,7 @@ export interface SettingsChange {
   readonly ocr?: OcrMode | null;
   readonly time_zone?: string | null;
   readonly keep_files?: boolean | null;
+  readonly vector_index?: VectorIndexName | null;
 }
 
 /** A change to a project, as a caller sends it. */
@@ -53,13 +63,18 @@ export type NewProject = ProjectUpdate & { readonly name: string };
 /** What the service needs. */
 export interface ProjectServiceDependencies {
   readonly accounts: AccountStore;
-  readonly index: PublishedMemories & Pick<IndexMaintenance, "compact" | "drop">;
+  readonly index: IndexOf<SearchIndex> & PublishedMemories & Pick<IndexMaintenance, "compact" | "drop">;
   readonly files: Pick<UploadFiles, "remove" | "removeAgain">;
   readonly guard: AddressGuard;
   /** Plan of new projects for which no plan is given. */
   readonly defaultPlan: Plan;
-  /** Defaults of `min_evidence` by mode: those of the embedding model of the project's index. */
-  readonly evidenceMinOf: (id: ProjectId) => Eventually<RetrievalTuning["evidenceMin"]>;
+  /** The models of the project, and the reranker that was chosen for it. */
+  readonly modelsOf: (id: ProjectId) => Eventually<
+    {
+      readonly embedder: Pick<Embedder, "tuning" | "reader">;
+      readonly usedReranker: Pick<Reranker, "tuning"> | null;
+    } & Pick<ProjectInForce, "reranker">
+  >;
   readonly log: Log;
 }
 
@@ -92,17 +107,19 @@ export class ProjectService {
   }
 
   /**
-   * Checks the address of a language model before a change: an admin may choose any address, others only a public one.
+   * Checks the addresses of language models before a change: an admin may choose any address, others only a public one.
    * @throws Fault `unsafe_url`
    */
   async checkAddress(principal: Principal, change: SettingsChange, named: ProjectId | null): Promise<void> {
     const current = named === null ? null : await this.#uses.accounts.project(named);
-    const address = change.llm?.base_url ?? null;
-    if (address === null || address === current?.settings.llm.base_url) return;
-    if (!allows(principal, "admin")) return this.#uses.guard.check(address, "llm.base_url");
-    const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
-    if (!isWeb)
-      throw new Fault("unsafe_url", "'llm.base_url' must be an http or https address.", { param: "llm.base_url" });
+    for (const { address, param } of newAddresses(current?.settings.llm ?? DEFAULT_SETTINGS.llm, change.llm ?? {})) {
+      if (!allows(principal, "admin")) {
+        await this.#uses.guard.check(address, param);
+        continue;
+      }
+      const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
+      if (!isWeb) throw new Fault("unsafe_url", `'${param}' must be an http or https address.`, { param });
+    }
   }
 
   /** See `createProject`. */
@@ -114,15 +131,46 @@ export class ProjectService {
     return { project: await this.#inForce(project), issued };
   }
 
-  /** See `changeProject`. */
+  /** See `changeProject`. The index of the project follows the setting of its vector index at once. */
   async change(...change: Parameters<typeof changeProject>): Promise<ProjectInForce> {
-    return this.#inForce(await changeProject(...change));
+    const project = await changeProject(...change);
+    const [tx, , , { vector_index: changed }] = change;
+    if (changed !== undefined) {
+      tx.afterCommit(async () => {
+        // The setting is stored. If it cannot be applied now, the next sweep does it.
+        await this.#followVectorIndex(project).catch((err: unknown) =>
+          this.#uses.log.warn({ projectId: project.id, err }, "the vector index could not be changed yet"),
+        );
+      });
+    }
+    return this.#inForce(project);
+  }
+
+  /**
+   * How the vectors of a project are searched, on this node.
+   * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
+   */
+  async vectorIndex(
+    principal: Principal,
+    named: ProjectId | null,
+  ): Promise<VectorIndexState & { readonly setting: VectorIndexName }> {
+    const project = await readProject(this.#uses.accounts, principal, named);
+    return { ...(await this.#followVectorIndex(project)), setting: project.settings.vector_index };
+  }
+
+  async #followVectorIndex({ id, settings }: Project): Promise<VectorIndexState> {
+    using index = await this.#uses.index.project(id);
+    await index.chooseVectorIndex(settings.vector_index);
+    return await index.vectorIndex();
   }
 
   async #inForce(project: Project): Promise<ProjectInForce> {
     const { settings } = project;
-    const evidenceMin = settings.min_evidence ?? (await this.#uses.evidenceMinOf(project.id))[settings.default_mode];
-    return { ...project, settings: { ...settings, min_evidence: evidenceMin } };
+    const { embedder, usedReranker, reranker } = await this.#uses.modelsOf(project.id);
+    const mode = settings.default_mode;
+    const inForce =
+      settings.min_evidence ?? (embedder.reader?.tuning ?? tuningOf(mode, embedder, usedReranker)).evidenceMin[mode];
+    return { ...project, settings: { ...settings, min_evidence: inForce }, reranker };
   }
 
   /** Erases the data of removed projects, one run at a time. Called at every start and each minute. Never rejects. */
@@ -209,12 +257,8 @@ async function readProject(
 }
 
 function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: boolean): ProjectSettings {
-  const address = change.llm?.base_url;
-  // The key of a language model belongs to the address that it was given for, and is never sent to another address.
-  const moved = address !== undefined && address !== settings.llm.base_url;
-  const moving = moved ? { api_key: null, is_address_trusted: isByAdmin } : {};
   return {
-    llm: change.llm === null ? DEFAULT_SETTINGS.llm : { ...settings.llm, ...moving, ...change.llm },
+    llm: change.llm === null ? DEFAULT_SETTINGS.llm : changedLlm(settings.llm, change.llm ?? {}, isByAdmin),
     smart_ingestion: { ...settings.smart_ingestion, ...change.smart_ingestion },
     retention_days: change.retention_days ?? settings.retention_days,
     min_evidence: change.min_evidence === undefined ? settings.min_evidence : change.min_evidence,
@@ -228,6 +272,10 @@ function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: bo
     time_zone: change.time_zone === undefined ? settings.time_zone : change.time_zone,
     keep_files:
       change.keep_files === undefined ? settings.keep_files : (change.keep_files ?? DEFAULT_SETTINGS.keep_files),
+    vector_index:
+      change.vector_index === undefined
+        ? settings.vector_index
+        : (change.vector_index ?? DEFAULT_SETTINGS.vector_index),
   };
 }
 

@@ -20,7 +20,7 @@ export interface QueuedWork {
   readonly task: QueuedTask;
   /** Estimated number of tokens of `embeddings`. */
   readonly tokens?: number;
-  /** Approximate size of the request in memory, in bytes. Called only if the work has to wait. */
+  /** Approximate size of the request in RAM, in bytes. Called only if the work has to wait. */
   readonly bytes: () => number;
   /** Aborts when the caller disconnects; the work leaves the queue at once. */
   readonly signal: AbortSignal;

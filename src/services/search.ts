@@ -13,9 +13,12 @@ import type { MemoryStore } from "../ports/memory-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import { admissibleSet, type FilteredScope, isWithin } from "../retrieval/admissible.ts";
 import { type EarlierDependencies, searchThen } from "../retrieval/earlier-texts.ts";
+import { MODES } from "../retrieval/modes.ts";
 import { embedderOf, search } from "../retrieval/search.ts";
 import { refuseOutsideHistory } from "./history.ts";
+import type { RecentResults } from "./recent-results.ts";
 import type { SearchQueue } from "./search-queue.ts";
+import type { SlowSearches } from "./slow-searches.ts";
 import { zoneOf } from "./zones.ts";
 
 /** When and in which time zone a question is asked. */
@@ -40,6 +43,8 @@ export interface RequestedSearch extends MemoryScope, AskedAt {
   readonly filter: Filter | null;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;
+  /** Whether a reader may read the best passages for that. Default: in modes that rerank. */
+  readonly mayRead?: boolean;
   /** Time whose texts and relations are searched, Unix milliseconds; default: now. */
   readonly knownAt?: number;
 }
@@ -62,6 +67,9 @@ export type SearchServiceDependencies = EarlierDependencies & {
   readonly accounts: Pick<AccountStore, "project">;
   readonly users: Pick<UserStore, "get">;
   readonly queue: SearchQueue;
+  readonly slow: SlowSearches;
+  /** What the models computed for recent questions. */
+  readonly recent: Pick<RecentResults, "of">;
 };
 
 /** Searches of one project. */
@@ -84,12 +92,18 @@ export class SearchService {
     const { knownAt } = requested;
     await this.refuseThen(projectId, requested);
     const scope = await this.#scopeOf(viewer, requested);
-    return this.#parts.queue.run({ projectId, task, bytes: () => bytesOf(requested), signal }, async (waitedMs) => {
+    const work = { projectId, task, bytes: () => bytesOf(requested), signal };
+    const startedAt = performance.now();
+    const ranking = await this.#parts.queue.run(work, async (waitedMs) => {
       if (waitedMs > 0) await asker.confirm();
       const timeZone = () => this.timeZone(viewer, requested);
-      const request = { ...requested, timeZone, mode: task, ...scope, waitedMs, signal };
-      return knownAt === undefined ? search(this.#parts, request) : searchThen(this.#parts, { ...request, knownAt });
+      const { mayRead = MODES[task].rerankDepth > 0 } = requested;
+      const request = { ...requested, mayRead, timeZone, mode: task, ...scope, waitedMs, signal };
+      const parts = { ...this.#parts, ...this.#parts.recent.of(projectId, this.#parts) };
+      return knownAt === undefined ? search(parts, request) : searchThen(parts, { ...request, knownAt });
     });
+    this.#parts.slow.note(projectId, requested, ranking, performance.now() - startedAt);
+    return ranking;
   }
 
   /**
@@ -130,10 +144,11 @@ export class SearchService {
 
   /** The models with which a project searches, for the sentences of an answer. Their calls wait for their turn. */
   async sentenceReaders(projectId: ProjectId, signal: AbortSignal): Promise<SentenceReaders> {
-    const { index, rerankers, queue } = this.#parts;
+    const { index, queue, recent } = this.#parts;
     using project = await index.project(projectId);
-    const embedder = await embedderOf(this.#parts, project);
-    const reranker = rerankers.for(embedder);
+    const { embedders, rerankers } = recent.of(projectId, this.#parts);
+    const embedder = await embedderOf({ embedders }, project);
+    const reranker = rerankers.for(embedder, projectId);
     const inTurn = <Result>(sentences: readonly string[], call: () => Promise<Result>) => {
       const bytes = () => sentences.reduce((sum, sentence) => sum + Buffer.byteLength(sentence), 0);
       return queue.run({ projectId, task: "sentences", bytes, signal }, call);
@@ -175,7 +190,7 @@ export class SearchService {
   }
 }
 
-/** Approximate size of a requested search in memory, in bytes. */
+/** Approximate size of a requested search in RAM, in bytes. */
 function bytesOf({ query, filter }: RequestedSearch): number {
   return Buffer.byteLength(query) + (filter === null ? 0 : Buffer.byteLength(JSON.stringify(filter)));
 }

@@ -93,7 +93,7 @@ export class UserService {
 
 /** Removes what a user owns besides the profile. Returns the keys of the memories, which have to leave the index. */
 export async function removeOwned(
-  { memories, chats, users, deletions, idempotency }: Transaction,
+  { memories, chats, users, deletions, cases, idempotency }: Transaction,
   projectId: ProjectId,
   userId: string,
 ): Promise<readonly MemoryKey[]> {
@@ -101,6 +101,7 @@ export async function removeOwned(
   await chats.removeAllOf(projectId, userId);
   await users.removeEvents(projectId, userId);
   await deletions.forgetUser(projectId, userId);
+  await cases.forgetUser(projectId, userId);
   await idempotency.forget(projectId, [userSubject(userId)]);
   return removed;
 }

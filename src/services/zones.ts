@@ -30,8 +30,8 @@ interface Dated {
 }
 
 /**
- * The same drafts or changes, with dates without a time at midnight in the zone of their user. Before, such a date is
- * at midnight in UTC.
+ * The drafts or changes, with dates without a time moved from midnight in UTC, where they are given, to midnight in the
+ * zone of their user.
  */
 export async function withZonedDates<Item extends Dated>(
   stores: ZoneStores,

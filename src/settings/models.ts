@@ -10,6 +10,7 @@ import { bytesOrNone, directoryOrNone, integerOrChosen, oneOf, setting } from ".
 const EMBEDDER_UPGRADES = ["auto", "manual"] as const;
 type EmbedderUpgrade = (typeof EMBEDDER_UPGRADES)[number];
 
+const DEFAULT_HUB = "https://huggingface.co";
 const DEFAULT_EMBEDDER = "mneme-e5-small";
 const LANES = integerOrChosen(1, LANES_MAX, "one per core and GiB of memory, at least 2; two per GPU");
 
@@ -56,10 +57,21 @@ export const MODEL_SETTINGS = {
     "Memory that a lane should take on its GPU at most, such as `2GiB`; it limits the size of batches",
     bytesOrNone(GPU_MEMORY_MIN_MIB),
   ),
+  modelHub: setting<string>(
+    "model-hub",
+    "URL",
+    "Hub of models, or a mirror of it, for `mneme models pull hub:OWNER/NAME`; nothing else connects to it",
+    {
+      defaultValue: () => DEFAULT_HUB,
+      defaultText: DEFAULT_HUB,
+      expects: "an http or https address",
+      parse: (text) => (/^https?:\/\/\S+$/.test(text) && URL.canParse(text) ? text.replace(/\/+$/, "") : undefined),
+    },
+  ),
   embedderUpgrade: setting<EmbedderUpgrade>(
     "embedder-upgrade",
     "NAME",
-    "What happens to projects of another embedding model than the default: `auto` changes them in the background, unless a person chose their model; `manual` leaves them",
+    "What happens to projects of another embedding model than the default: `auto` changes them in the background, unless a person chose their model or its files are absent; `manual` leaves them",
     oneOf(EMBEDDER_UPGRADES),
   ),
   /** null: no limit. */

@@ -2,11 +2,14 @@
 
 import { resolve } from "node:path";
 import { LOG_LEVELS, type LogLevel } from "../kit/log.ts";
-import { bytesOrNone, integer, oneOf, parsePath, seconds, setting, switched } from "../kit/setting.ts";
+import { bytesOrNone, integer, integerOrChosen, oneOf, parsePath, seconds, setting, switched } from "../kit/setting.ts";
 
 /** The values of the setting `role`. */
 const ROLES = ["all", "api", "ingest"] as const;
 type Role = (typeof ROLES)[number];
+
+/** Maximum number of threads that answer requests. One answers about a thousand questions per second. */
+const HTTP_THREADS_MAX = 64;
 
 /** Settings of the server itself. */
 export const SERVER_SETTINGS = {
@@ -45,6 +48,13 @@ export const SERVER_SETTINGS = {
     "SIZE",
     "Memory of a node's open indexes with PostgreSQL, such as `4GiB`; the least recently used ones are closed",
     bytesOrNone(1),
+  ),
+  /** null: as many as fit the machine. */
+  httpThreads: setting<number | null>(
+    "http-threads",
+    "NUMBER",
+    "Threads that answer requests; with 1, the main thread does. More only on Linux and with the embedded store",
+    integerOrChosen(1, HTTP_THREADS_MAX, "one per four cores"),
   ),
   drainMs: setting<number>(
     "drain",

@@ -155,4 +155,11 @@ export class StoredAccounts implements AccountStore {
     if (reservation !== undefined) await this.session.run(END_RESERVATION, { reservation });
     await countUsage(this.session, projectId, this.context.clock.now(), { queries: 1, ...tokens });
   }
+
+  async countTokens(
+    projectId: ProjectId,
+    tokens: { readonly prompt: number; readonly completion: number },
+  ): Promise<void> {
+    await countUsage(this.session, projectId, this.context.clock.now(), { queries: 0, ...tokens });
+  }
 }

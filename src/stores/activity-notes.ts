@@ -1,7 +1,9 @@
 // What happened in projects since it was stored last, counted in RAM.
 
 import { type ActivityName, stepOf } from "../domain/activity.ts";
+import { ANSWER_STATES } from "../domain/answer-state.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import type { RecentCounts } from "../domain/system.ts";
 
 /** A project, by its id or by its key. */
 export type CountedProject = ProjectId | bigint;
@@ -15,20 +17,47 @@ export interface NotedCount {
   readonly value: number;
 }
 
+/** Time that `recent` covers, in seconds. */
+const RECENT_SECONDS = 60;
+
 /** Maximum number of different counts; about 20 MB. It is reached only if nothing can be stored for long. */
 const COUNTS_MAX = 100_000;
 
 /** Counts of this process. */
 export class ActivityNotes {
   readonly #counts = new Map<string, NotedCount>();
+  /** Counts of the last seconds, by second and kind. */
+  readonly #seconds = new Map<number, Map<keyof RecentCounts, number>>();
 
   /** Adds to a count of the hour of `at`. */
   add(project: CountedProject, name: ActivityName, at: number, by = 1): void {
+    this.#addRecent(name, at, by);
     const hour = stepOf("hour", at);
     const key = `${project} ${hour} ${name}`;
     const value = (this.#counts.get(key)?.value ?? 0) + by;
     if (value === by && this.#counts.size >= COUNTS_MAX) return;
     this.#counts.set(key, { project, name, hour, value });
+  }
+
+  /** What happened in all projects in the minute before `now`. */
+  recent(now: number): RecentCounts {
+    const sums = { stored: 0, failed: 0, searches: 0, answers: 0 };
+    for (const [second, counts] of this.#seconds) {
+      if (second * 1000 <= now - RECENT_SECONDS * 1000) continue;
+      for (const [kind, count] of counts) sums[kind] += count;
+    }
+    return sums;
+  }
+
+  #addRecent(name: ActivityName, at: number, by: number): void {
+    const kind = kindOf(name);
+    if (kind === null) return;
+    const second = Math.floor(at / 1000);
+    const counts = this.#seconds.get(second) ?? new Map<keyof RecentCounts, number>();
+    counts.set(kind, (counts.get(kind) ?? 0) + by);
+    this.#seconds.set(second, counts);
+    if (this.#seconds.size <= RECENT_SECONDS + 1) return;
+    for (const known of this.#seconds.keys()) if (known < second - RECENT_SECONDS) this.#seconds.delete(known);
   }
 
   /** What is not stored yet. */
@@ -45,4 +74,10 @@ export class ActivityNotes {
       else this.#counts.delete(key);
     }
   }
+}
+
+function kindOf(name: ActivityName): keyof RecentCounts | null {
+  if (name === "stored" || name === "failed") return name;
+  if (name.startsWith("ms.")) return "searches";
+  return ANSWER_STATES.some((state) => state === name) ? "answers" : null;
 }

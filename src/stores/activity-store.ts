@@ -10,6 +10,7 @@ import {
   stepOf,
 } from "../domain/activity.ts";
 import type { ProjectId } from "../domain/ids.ts";
+import type { RecentCounts } from "../domain/system.ts";
 import type { ActivityStore } from "../ports/activity-store.ts";
 import type { CountedProject, NotedCount } from "./activity-notes.ts";
 import type { StoreContext } from "./context.ts";
@@ -36,7 +37,7 @@ const QUEUE_OF = ({ indexedBy }: Dialect) => `SELECT project_key,
   FROM projects WHERE id = $project AND deleted_at IS NULL`;
 const PRUNE = "DELETE FROM activity WHERE step_ms = $stepMs AND at <= $before";
 
-/** Counts per statement: SQLite finds each of them by counting. */
+/** Maximum number of counts per statement. With SQLite, its time grows with the square of this number (`rows`). */
 const STATEMENT_COUNTS = 100;
 
 /** A count to store. */
@@ -56,6 +57,10 @@ export class StoredActivity implements ActivityStore {
 
   note(projectId: ProjectId, name: ActivityName): void {
     this.context.activity.add(projectId, name, this.context.clock.now());
+  }
+
+  recent(): RecentCounts {
+    return this.context.activity.recent(this.context.clock.now());
   }
 
   async list(

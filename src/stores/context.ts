@@ -15,7 +15,7 @@ import type { RandomBytes } from "./rows/random.ts";
 export interface StoreHooks {
   /** Called after the commit of new webhook deliveries. Must not throw. */
   readonly onDeliveries?: () => void;
-  /** Shows memories to searches again after the commit in which it changed what supersedes them. */
+  /** Called after a commit that changed what supersedes these memories, so that searches learn of it. */
   readonly onSuperseded?: (projectId: ProjectId, memories: readonly VisibleMemory[]) => Eventually<void>;
   /** Called after the commit of new jobs that look for relations. Must not throw. */
   readonly onRelationJobs?: () => void;

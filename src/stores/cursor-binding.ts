@@ -27,7 +27,16 @@ export async function cursorBinding(
 }
 
 /** Binding of cursors to the list of all projects. */
-export async function projectsCursorBinding(session: Session): Promise<CursorBinding> {
+export function projectsCursorBinding(session: Session): Promise<CursorBinding> {
+  return deploymentBinding(session, ["projects"]);
+}
+
+/** Binding of cursors to the list of the models of a task, or of all. */
+export function modelsCursorBinding(session: Session, task: string | null): Promise<CursorBinding> {
+  return deploymentBinding(session, ["models", task]);
+}
+
+async function deploymentBinding(session: Session, parts: readonly (string | null)[]): Promise<CursorBinding> {
   const row = await session.get<SecretRow>(SECRET_OF_DEFAULT);
-  return { list: JSON.stringify(["projects"]), secret: () => row?.secret ?? NO_SECRET };
+  return { list: JSON.stringify(parts), secret: () => row?.secret ?? NO_SECRET };
 }

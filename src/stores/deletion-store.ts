@@ -1,4 +1,4 @@
-// DeletionStore.
+// DeletionStore: one row per deletion, with its conditions until it has ended.
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { invariant } from "../domain/fault.ts";

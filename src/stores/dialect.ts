@@ -30,7 +30,7 @@ export interface Dialect {
   readonly elements: OfList;
   /**
    * Table `given` for FROM with these lists as columns, and with the `position` from 1. The lists have the same length.
-   * SQLite finds an element by counting, so this is for few short lists.
+   * They must be short: SQLite finds an element of a list by counting from its beginning.
    */
   rows(lists: Readonly<Record<string, ElementType>>): string;
   /** The largest of these values. NULL is allowed for none of them. */

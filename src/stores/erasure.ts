@@ -66,6 +66,7 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
     },
     { table: "user_events", ofUser, ...inProject("user_key", "users") },
     { table: "deletions", ofUser: named, ofProject },
+    { table: "cases", ofUser: named, ofProject },
     { table: "api_keys", ofUser: named, ofProject },
     {
       table: "key_secrets",
@@ -93,6 +94,7 @@ export function ownedTables({ project, user, userId, keys, ids }: OwnerTerms): r
       "daily_ingestion_tokens",
       "activity",
       "entity_notes",
+      "case_runs",
       "project_maps",
       "project_models",
     ].map((table) => ({

@@ -33,6 +33,8 @@ const FINISH = `UPDATE project_models SET state = 'done', ended_at = $now, live 
 const FAIL = `UPDATE project_models SET state = 'failed', ended_at = $now, error = $error
   WHERE ${BUILDING} AND change_number = $number`;
 const CANCEL = `UPDATE project_models SET state = 'cancelled', ended_at = $now WHERE ${BUILDING}`;
+const SET_RERANKER = `INSERT INTO project_models (project_key, reranker) VALUES ($projectKey, $reranker)
+  ON CONFLICT (project_key) DO UPDATE SET reranker = excluded.reranker`;
 const FORGET = `UPDATE project_models SET previous = NULL WHERE project_key = ${OPEN_PROJECT} AND previous IS NOT NULL`;
 
 /** Embedding models of projects. */
@@ -78,6 +80,11 @@ export class StoredProjectModels implements ProjectModelStore {
 
   async cancel(project: ProjectId): Promise<boolean> {
     return (await this.session.run(CANCEL, { project, now: this.context.clock.now() })) > 0;
+  }
+
+  async setReranker(projectId: ProjectId, reranker: string | null): Promise<void> {
+    const projectKey = await projectKeyOf(this.session, projectId);
+    await this.session.run(SET_RERANKER, { projectKey, reranker });
   }
 
   async forget(project: ProjectId): Promise<boolean> {

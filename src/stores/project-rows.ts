@@ -22,8 +22,8 @@ import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Value of `deleted_at` of a project that an import still fills. It counts as missing like a removed project, but is
- * not erased.
+ * Value of `deleted_at` in SQLite of a project that an import still fills. It counts as missing like a removed project,
+ * but is not erased. In PostgreSQL the value is another negative number (copies/import.ts).
  */
 export const HIDDEN = -1;
 
@@ -65,7 +65,7 @@ const MEMORIES_LIVE = `SELECT memory_key FROM memories
 const MEMORIES_DELETED = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
 const ERASE_MEMORIES = ({ isIn }: Dialect) => `DELETE FROM memories
-  WHERE memory_key ${isIn("keys")} AND project_key = ${REMOVED_KEY} RETURNING source`;
+  WHERE memory_key ${isIn("keys")} AND project_key = ${REMOVED_KEY} RETURNING source, original_file`;
 const ERASE = projectErasure();
 
 type Draft = { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings };

@@ -3,6 +3,7 @@
 import type { Stores } from "../ports/transactions.ts";
 import { StoredAccounts } from "./account-store.ts";
 import { StoredActivity } from "./activity-store.ts";
+import { StoredCases } from "./case-store.ts";
 import { StoredChats } from "./chat-store.ts";
 import type { StoreContext } from "./context.ts";
 import { StoredDeletions } from "./deletion-store.ts";
@@ -10,6 +11,7 @@ import type { DeliveryQueue } from "./delivery-queue.ts";
 import { StoredEntities } from "./entity-store.ts";
 import { StoredHistory } from "./history/history-store.ts";
 import { StoredAnswers } from "./idempotency-store.ts";
+import { StoredModels } from "./installed-model-store.ts";
 import { StoredJobs } from "./job-store.ts";
 import type { KeyAccess } from "./key-access.ts";
 import { StoredExtractions } from "./llm-extraction-store.ts";
@@ -38,11 +40,13 @@ export function storesOn(session: Session, context: StoreContext, { access, deli
     history: new StoredHistory(session, context),
     activity: new StoredActivity(session, context),
     entities: new StoredEntities(session, context),
+    cases: new StoredCases(session, context),
     maps: new StoredMaps(session, context),
     deletions: new StoredDeletions(session, context),
     extractions: new StoredExtractions(session, context),
     accounts: new StoredAccounts(session, context, access),
     projectModels: new StoredProjectModels(session, context),
+    installedModels: new StoredModels(session, context),
     users: new StoredUsers(session, context),
     chats: new StoredChats(session, context),
     webhooks: new StoredWebhooks(session, context, deliveries),

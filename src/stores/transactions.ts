@@ -86,8 +86,11 @@ export class StoreTransactions implements Transactions {
   }
 }
 
-/** Stores whose reading methods use `reading`; every other call is a transaction of its own. */
-export function routed(reading: Stores, transactions: StoreTransactions): Stores {
+/** Runs one method of a store as a transaction of its own. */
+export type CallStore = (name: keyof Stores, method: string, parameters: readonly unknown[]) => Promise<unknown>;
+
+/** Stores whose reading methods use `reading`; every other call goes to `call`. */
+export function routed(reading: Stores, call: CallStore): Stores {
   const store = (name: keyof Stores) => {
     const reads: readonly PropertyKey[] = READING_METHODS[name];
     const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(reading[name])).filter(
@@ -96,9 +99,7 @@ export function routed(reading: Stores, transactions: StoreTransactions): Stores
     return Object.fromEntries(
       methods.map((method): [string, Method] => [
         method,
-        reads.includes(method)
-          ? methodOf(reading[name], method)
-          : (...parameters) => transactions.call(name, method, parameters),
+        reads.includes(method) ? methodOf(reading[name], method) : (...parameters) => call(name, method, parameters),
       ]),
     );
   };

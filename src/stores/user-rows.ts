@@ -20,7 +20,7 @@ const MAKE_KNOWN = ({ nextKnownUser }: Dialect) => `INSERT INTO users (project_k
 
 type FoundUser = { readonly id: string; readonly user_key: bigint; readonly known_key: bigint | null };
 
-/** The key of the user `$userId` of the project `$project`; null if nothing ever referred to this user. */
+/** The key of the user `$userId` of the project `$project`; NULL if there is no row of this user. */
 export const USER_KEY = `(SELECT user_key FROM users
   WHERE id = $userId AND project_key = ${PROJECT_KEY})`;
 
@@ -34,7 +34,7 @@ export async function projectKeyOf(session: Session, projectId: ProjectId): Prom
   return project.project_key;
 }
 
-/** The key of a user that is or was known; null if nothing ever referred to this user. */
+/** The key of a user that is or was known; null if there is no row of this user. */
 export async function userKeyOf(session: Session, projectId: ProjectId, userId: string): Promise<UserKey | null> {
   const user = await session.get<{ user_key: bigint | null }>(`SELECT ${USER_KEY} AS user_key`, {
     project: projectId,
@@ -61,7 +61,7 @@ export class UserKeys {
     for (const user of await this.session.all<FoundUser>(FIND_USERS, params)) this.#found.set(user.id, user);
   }
 
-  /** The key of a user that was read; null if nothing ever referred to this user. */
+  /** The key of a user that was read; null if there is no row of this user. */
   keyOf(id: string): bigint | null {
     return this.#found.get(id)?.user_key ?? null;
   }

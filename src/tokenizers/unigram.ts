@@ -4,7 +4,9 @@
 // `</s>` and other special tokens in a text are plain characters, so that a text cannot forge them.
 
 import { readFileSync } from "node:fs";
-import type { PairTokens, Tokenizer } from "./tokenizer.ts";
+import { isHighSurrogate } from "../kit/surrogates.ts";
+import { composed } from "./composed.ts";
+import type { PairTokens, ReadingTokenizer, ReadingTokens } from "./tokenizer.ts";
 
 /** Ids of the special tokens. `<mask>` has the last id. */
 const START = 0;
@@ -21,7 +23,7 @@ const SPACE_MARK = 0x2581;
 
 /**
  * Number of UTF-16 code units of normalised text that are segmented at once. A piece has 16 units at most, so a block
- * has at least 512 tokens, as many as a model reads. Scores begin anew in each block.
+ * has at least 512 tokens, as many as a model reads. Scores restart in each block.
  */
 const BLOCK_UNITS = 8192 + 256;
 /** Maximum number of code units of a piece. */
@@ -38,7 +40,7 @@ const COMPOSABLE = /[\u0300-\uffff]/;
  * number of code points that replace it, and these as u32.
  * @throws if the file has another structure
  */
-export function loadUnigram(path: string): Tokenizer {
+export function loadUnigram(path: string): ReadingTokenizer {
   const file = readFileSync(path);
   try {
     return new UnigramTokenizer(readTable(file));
@@ -176,13 +178,13 @@ class Replacements {
 
   /** The replacement of the code point that begins at `at`; null if nothing replaces it. */
   find(text: string, at: number, unit: number): string | null {
-    if (unit >= 0xd800 && unit < 0xdc00) return this.astral.get(text.codePointAt(at) ?? 0) ?? null;
+    if (isHighSurrogate(unit)) return this.astral.get(text.codePointAt(at) ?? 0) ?? null;
     const number = this.numbers[unit] as number;
     return number === 0 ? null : (this.texts[number] ?? null);
   }
 }
 
-class UnigramTokenizer implements Tokenizer {
+class UnigramTokenizer implements ReadingTokenizer {
   private readonly scores: Float32Array;
   private readonly trie: PieceTrie;
   private readonly replacements: Replacements;
@@ -190,6 +192,10 @@ class UnigramTokenizer implements Tokenizer {
   /** The block: code units of the normalised text. */
   private readonly units = new Uint16Array(BLOCK_UNITS);
   private length = 0;
+  /** For each position in the block, the place in the text that its code unit comes from. */
+  private readonly origins = new Int32Array(BLOCK_UNITS + 1);
+  /** Place in the text that the next code unit comes from. */
+  private origin = 0;
   /** For each position in the block: score of the best segmentation up to it, where its last piece begins, its id. */
   private readonly best = new Float32Array(BLOCK_UNITS + 1);
   private readonly from = new Int32Array(BLOCK_UNITS + 1);
@@ -198,6 +204,8 @@ class UnigramTokenizer implements Tokenizer {
   private expanded = 0;
   /** Output buffer. It grows to twice what was needed; the caller's limit is applied afterwards. Results are copies. */
   private scratch = new Int32Array(512);
+  /** Begin and end in the text of each token of `scratch`, in pairs. */
+  private places = new Int32Array(1024);
   private filled = 0;
 
   constructor({ scores, lowestScore, trie, replacements }: UnigramTable) {
@@ -225,6 +233,20 @@ class UnigramTokenizer implements Tokenizer {
     this.pushText(second, tokensMax - 1);
     this.push(SEPARATOR);
     return { ids: this.scratch.slice(0, this.filled), firstLength: this.filled };
+  }
+
+  encodeReading(question: string, passage: string, questionTokensMax: number, tokensMax: number): ReadingTokens {
+    this.filled = 0;
+    this.push(START);
+    this.pushText(question, 1 + Math.min(questionTokensMax, tokensMax - 2));
+    this.push(SEPARATOR);
+    const firstLength = this.filled;
+    const { text, placeOf } = composed(passage);
+    this.pushText(text, tokensMax - 1);
+    const secondEnd = this.filled;
+    const places = this.places.slice(2 * firstLength, 2 * secondEnd).map(placeOf);
+    this.push(SEPARATOR);
+    return { ids: this.scratch.slice(0, this.filled), firstLength, secondEnd, places };
   }
 
   count(text: string): number {
@@ -257,6 +279,9 @@ class UnigramTokenizer implements Tokenizer {
     const larger = new Int32Array(2 * (this.filled + count));
     larger.set(this.scratch);
     this.scratch = larger;
+    const places = new Int32Array(2 * larger.length);
+    places.set(this.places);
+    this.places = places;
   }
 
   /**
@@ -267,6 +292,8 @@ class UnigramTokenizer implements Tokenizer {
     const text = COMPOSABLE.test(given) ? given.toWellFormed().normalize("NFC") : given;
     this.length = 0;
     this.beginPaths();
+    this.origin = 0;
+    this.origins[this.length] = 0;
     // As if the text began with a space. Further spaces are dropped, because only one in a row counts.
     this.units[this.length++] = SPACE_MARK;
     let isAfterSpace = true;
@@ -277,6 +304,7 @@ class UnigramTokenizer implements Tokenizer {
         if (!continues()) return;
       }
       const unit = text.charCodeAt(at);
+      this.origin = at;
       const replacement = unit > SPACE && unit < 0x7f ? null : this.replacements.find(text, at, unit);
       if (replacement === null) {
         isAfterSpace = this.append(unit, isAfterSpace);
@@ -285,8 +313,9 @@ class UnigramTokenizer implements Tokenizer {
       for (let k = 0; k < replacement.length; k += 1) {
         isAfterSpace = this.append(replacement.charCodeAt(k), isAfterSpace);
       }
-      if (unit >= 0xd800 && unit < 0xdc00) at += 1;
+      if (isHighSurrogate(unit)) at += 1;
     }
+    this.origins[this.length] = text.length;
     this.expand(this.length);
     this.pushPath(this.length);
   }
@@ -295,6 +324,7 @@ class UnigramTokenizer implements Tokenizer {
   private append(unit: number, isAfterSpace: boolean): boolean {
     const isSpace = unit === SPACE;
     if (isSpace && isAfterSpace) return true;
+    this.origins[this.length] = this.origin;
     this.units[this.length++] = isSpace ? SPACE_MARK : unit;
     return isSpace;
   }
@@ -352,6 +382,7 @@ class UnigramTokenizer implements Tokenizer {
     const end = shared > length / 2 ? shared : (ends[0] as number);
     this.pushPath(end);
     this.units.copyWithin(0, end, length);
+    this.origins.copyWithin(0, end, length + 1);
     this.length = length - end;
     this.beginPaths();
   }
@@ -370,10 +401,13 @@ class UnigramTokenizer implements Tokenizer {
     this.reserve(count);
     this.filled += count;
     let next = this.filled;
-    for (let at = end; at > 0; at = this.from[at] as number) this.scratch[--next] = this.piece[at] as number;
+    for (let at = end; at > 0; at = this.from[at] as number) {
+      const begin = this.from[at] as number;
+      // a space before a word is no part of it
+      const first = this.units[begin] === SPACE_MARK && begin + 1 < at ? begin + 1 : begin;
+      this.scratch[--next] = this.piece[at] as number;
+      this.places[2 * next] = this.origins[first] as number;
+      this.places[2 * next + 1] = this.origins[at] as number;
+    }
   }
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00;
 }

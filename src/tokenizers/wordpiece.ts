@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { codePointsOf } from "../kit/code-points.ts";
+import { isHighSurrogate } from "../kit/surrogates.ts";
 import type { PairTokens, Tokenizer } from "./tokenizer.ts";
 
 /** Maximum length of a word in code points; a longer word becomes `[UNK]`. BERT's tokeniser defines this value. */
@@ -124,7 +125,7 @@ class VocabularyWordPiece implements Tokenizer {
     while (at < normal.length && this.filled < filledMax) {
       const code = normal.charCodeAt(at);
       const kind = code < 0x80 ? ASCII_KINDS[code] : kindOf(normal.codePointAt(at) ?? code);
-      const width = code >= 0xd800 && code < 0xdc00 ? 2 : 1;
+      const width = isHighSurrogate(code) ? 2 : 1;
       if (kind === LETTER) {
         if (wordStart < 0) wordStart = at;
       } else {

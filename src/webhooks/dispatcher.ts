@@ -150,7 +150,7 @@ export class WebhookDispatcher {
     try {
       await this.#uses.store.giveBack(id);
     } catch (err) {
-      this.#uses.log.warn({ delivery: id, err }, "a delivery stays claimed for some seconds");
+      this.#uses.log.warn({ delivery: id, err }, "a delivery stays claimed for up to two minutes");
     }
   }
 

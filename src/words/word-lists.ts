@@ -1,5 +1,5 @@
 // Parses the word lists of `data/words`. Format: a line that begins with `#` is a comment, a line `[name]` begins a
-// section, and all other lines contain words separated by white space.
+// section, empty lines are skipped, and all other lines contain words separated by single spaces.
 
 /**
  * What is made of the words of each language, for a list whose sections are named by one or several languages and a

@@ -37,7 +37,7 @@ export function foldLetters(text: string): string {
   return folded;
 }
 
-/** The folded words of a text with one space before, between and behind them, without punctuation. */
+/** The folded words of a text with one space before, between and after them, without punctuation. */
 export function spacedWords(text: string): string {
   return ` ${foldLetters(text)
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, " ")

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { InFlight } from "../../src/account/idempotency.ts";
+import { localMonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { QueryQuota } from "../../src/account/query-quota.ts";
 import { SlidingWindow } from "../../src/account/sliding-window.ts";
 import { systemClock } from "../../src/kit/clock.ts";
@@ -15,12 +16,14 @@ import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-
 
 const onEffectFailure = () => undefined;
 const WINDOW_MS = 60_000;
+const NODE = { name: "machine", role: "all", version: "1" };
 
 coordinationContract("one process", async (clock) => {
   const stores = openDelayedStores({ clock, newWebhookSecret, onEffectFailure });
   const node = {
     window: new SlidingWindow({ windowMs: WINDOW_MS, clock, keysMax: 100 }),
     quotas: new QueryQuota(stores.accounts, clock),
+    monthlyTokens: localMonthlyTokens(stores.accounts),
     flights: new InFlight(),
   };
   const project = await addProject(stores, "free");
@@ -34,9 +37,10 @@ withPostgres("Coordination", () => {
   coordinationContract("PostgreSQL", async (clock) => {
     const database = await emptyDatabase();
     const stores = [await openNode(database, "a"), await openNode(database, "b")] as const;
-    const agreed = stores.map((node) => node.coordination(createLog("silent")));
+    const agreed = stores.map((node) => node.coordination(createLog("silent"), NODE));
     const [first, second] = agreed.map((each) => {
-      return { window: each.window("key", WINDOW_MS, () => clock.now()), quotas: each.quotas, flights: each.flights };
+      const { quotas, monthlyTokens, flights } = each;
+      return { window: each.window("key", WINDOW_MS, () => clock.now()), quotas, monthlyTokens, flights };
     });
     if (first === undefined || second === undefined) throw new Error("there are two nodes");
     return {
@@ -54,9 +58,17 @@ withPostgres("Coordination", () => {
   test("a task belongs to one node until that one stops; a restarted node gives up what it held before", async () => {
     const database = await emptyDatabase();
     const stores = [await openNode(database, "a"), await openNode(database, "b")] as const;
-    const [one, two] = [stores[0].coordination(createLog("silent")), stores[1].coordination(createLog("silent"))];
+    const [one, two] = [
+      stores[0].coordination(createLog("silent"), NODE),
+      stores[1].coordination(createLog("silent"), NODE),
+    ];
     await one.start();
     await two.start();
+    const shown = async () => (await one.nodes()).map(({ id, name, isUp }) => [id, name, isUp]);
+    expect((await shown()).toSorted()).toEqual([
+      ["a", "machine", true],
+      ["b", "machine", true],
+    ]);
     const owners = await Promise.all([one, two, one, two].map((each) => each.tasks.isMine("sweep")));
     expect(owners.filter(Boolean)).toHaveLength(2);
     const [owner, other] = owners[0] === true ? [one, two] : [two, one];
@@ -65,10 +77,11 @@ withPostgres("Coordination", () => {
     expect(await owner.flights.begin("slot")).not.toBeNull();
     await owner.stop();
     expect(await other.tasks.isMine("sweep")).toBe(true);
+    expect(await shown()).toHaveLength(1);
     expect(await other.flights.begin("slot")).not.toBeNull();
 
     // the process of this node was killed, and another one begins
-    const again = stores[other === one ? 0 : 1].coordination(createLog("silent"));
+    const again = stores[other === one ? 0 : 1].coordination(createLog("silent"), NODE);
     await again.start();
     expect(await again.flights.begin("slot")).not.toBeNull();
     await Promise.all([other.stop(), again.stop()]);

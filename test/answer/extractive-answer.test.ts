@@ -47,6 +47,26 @@ describe("the answer", () => {
     expect(tokensUsed).toBe(0);
   });
 
+  test("says the day of a note if the question asks when and the note has no number", async () => {
+    const noted = (text: string, occurredAtGiven: string | null) => {
+      const found = passage(text);
+      return { ...found, memory: { ...found.memory, occurredAtGiven } };
+    };
+    const lunch = "Had lunch with Ben at Mario's.";
+    const answerTo = async (question: string, text: string, given: string | null) =>
+      (await ask(question, [noted(text, given)])).answer;
+    const when = "When did I have lunch with Ben?";
+    expect(await answerTo(when, lunch, "2026-11-03")).toBe(`(2026-11-03) ${lunch} [1]`);
+    expect(await answerTo(when, lunch, "2026-11-03T12:30:00+01:00")).toBe(`(2026-11-03) ${lunch} [1]`);
+    expect(await answerTo("Wann war ich mit Ben essen?", lunch, "2026-11-03")).toBe(`(2026-11-03) ${lunch} [1]`);
+    expect(await answerTo(when, lunch, null)).toBe(`${lunch} [1]`);
+    expect(await answerTo("Where did I have lunch with Ben?", lunch, "2026-11-03")).toBe(`${lunch} [1]`);
+    const dated = "Lunch with Ben is on 5 November.";
+    expect(await answerTo(when, dated, "2026-11-03")).toBe(`${dated} [1]`);
+    const long = `${lunch} ${"It rained all day. ".repeat(30)}`;
+    expect(await answerTo(when, long, "2026-11-03")).toStartWith(lunch);
+  });
+
   test("comes sentence by sentence, then the sources, then a usage of 0 tokens", async () => {
     const passages = [passage("Red kites nest in May. Red kites eat worms."), passage("Mice are what kites look for.")];
     const events: AnswerEvent[] = [];
@@ -65,6 +85,33 @@ describe("the answer", () => {
   test("is deterministic", async () => {
     const passages = ["One kite. Two kites.", "Two kites. Three kites!", "A kite?"].map((text) => passage(text));
     expect(await ask("kites", passages)).toEqual(await ask("kites", passages));
+  });
+
+  test.each([
+    ["What is Lena allergic to?", "Lena is allergic to hazelnuts.", "Lena is also allergic to cats."],
+    ["Was isst Tim nicht?", "Tim isst keine Pilze.", "Tim isst keine Oliven."],
+    ["Quelles langues parle Nadia ?", "Nadia parle arabe.", "Nadia parle turc."],
+    ["Что собирает Катя?", "Катя собирает марки.", "Катя собирает открытки."],
+    ["祖母は何が好き?", "祖母は梅干しが好きだ。", "祖母は落語が好きだ。"],
+    ["지수는 무엇을 좋아해?", "지수는 수영을 좋아한다.", "지수는 뜨개질을 좋아한다."],
+  ])("names several things that are told in the same words: %s", async (question, first, second) => {
+    const { answer } = await ask(question, [passage(first, 0.9), passage(second, 0.8)]);
+    for (const text of [first, second]) expect(answer).toContain(text);
+  });
+
+  test.each([
+    [
+      "Which school does Ida go to?",
+      "Ida goes to school in the town of Skarn.",
+      "Ole goes to school in the town of Tofte.",
+    ],
+    ["What is the code of the shed?", "The code of the shed is 4410.", "The code of the shed is 9921."],
+    ["What does Lena eat?", "Lena eats bread and cheese.", "Lena eats bread."],
+  ])("does not name another one's, another number, or less: %s", async (question, first, second) => {
+    const options = { maxSources: 8, language: "en", signal: UNBOUND };
+    const passages = [passage(first, 0.9), passage(second, 0.8)];
+    const { answer } = await collectAnswer(extractiveAnswer(question, passages, options));
+    expect(quotesOf(answer).map(({ text }) => text)).toEqual([first]);
   });
 
   test("does not repeat a sentence", async () => {

@@ -140,6 +140,14 @@ describe("what a model reads of a sentence", () => {
     ]);
   });
 
+  test("is that cosine for a turn, too, because its vector has a part of its neighbours' vectors", async () => {
+    read.length = 0;
+    const turn: Turn = { session: 0, speaker: "Ada", date: null, labelUnits: 5 };
+    const told = found("Ada: At the harbour.");
+    await answerTo("Where?", [{ ...told, place: { ...told.place, turn } }], reads);
+    expect(read.map(({ cosine }) => cosine)).toEqual([0.83]);
+  });
+
   test("has no title that was made from the text", async () => {
     read.length = 0;
     const titleOfText = { ...titled("Ada works here", "Ada works here. Bo left."), signals: {} };

@@ -24,6 +24,16 @@ describe("full stops that end no sentence", () => {
     "Mme. Dupont et M. Durand arrivent à 9 h.",
     "Dr. Adler is in St. Ives at 3 p.m. on Monday.",
     "Она живёт на ул. Ленина, кв. 5.",
+    "Anna sitzt in Zi. 204 Haus B.",
+    "Siehe Bd. III Kapitel 4.",
+    "Es gilt § 3 Abs. 2 Satz 1 BGB.",
+    "Voir chap. 12 Annexe B.",
+    "El acuerdo es el núm. 4 Anexo II.",
+    "Bydlí v č. 17 Praha 4.",
+    "Mieszka przy al. 3 Maja.",
+    "Смотри гл. 7 Табл. 2.",
+    "Se kap. 5 Tabell 3.",
+    "Take form Fm. 30 Part B.",
   ])("%s", (sentence) => {
     expect(textsOf(sentence)).toEqual([sentence]);
   });
@@ -31,6 +41,12 @@ describe("full stops that end no sentence", () => {
   test.each([
     ["He scored 19. Then he left.", ["He scored 19.", "Then he left."]],
     ["Sie wurde 19. Dann zog sie um.", ["Sie wurde 19.", "Dann zog sie um."]],
+    ["He ran 5 km. 12 Germans followed.", ["He ran 5 km.", "12 Germans followed."]],
+    ["I met Tom. 12 Germans came.", ["I met Tom.", "12 Germans came."]],
+    ["That was all. 40 Jahre later he left.", ["That was all.", "40 Jahre later he left."]],
+    ["Das ist ein Hut. 12 Leute kamen.", ["Das ist ein Hut.", "12 Leute kamen."]],
+    ["Room 12 is in the art. Nobody knows.", ["Room 12 is in the art.", "Nobody knows."]],
+    ["Он живёт в лесу. 12 Друзей пришли.", ["Он живёт в лесу.", "12 Друзей пришли."]],
     ["The code is 4711. Keep it.", ["The code is 4711.", "Keep it."]],
     ["Das war 2019. Juli war heiß.", ["Das war 2019.", "Juli war heiß."]],
     ["鍵は青い箱です。番号は5です。", ["鍵は青い箱です。", "番号は5です。"]],

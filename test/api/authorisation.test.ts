@@ -49,6 +49,7 @@ interface World {
   /** A key with all scopes but admin. */
   readonly owner: string;
   readonly projectId: string;
+  readonly projectName: string;
   readonly userId: string;
   readonly memoryId: string;
   /** Belongs to no user, like `nobodysChatId`. */
@@ -60,6 +61,8 @@ interface World {
   readonly chatId: string;
   readonly nobodysChatId: string;
   readonly jobId: string;
+  readonly caseId: string;
+  readonly runId: string;
   readonly keyId: string;
   readonly webhookId: string;
   readonly deliveryId: string;
@@ -147,7 +150,8 @@ async function build(): Promise<World> {
     markers.push(made);
     return made;
   };
-  const { id: projectId, key: owner } = await newProject(mark());
+  const projectName = mark();
+  const { id: projectId, key: owner } = await newProject(projectName);
   const secret = marker();
   await made("PUT", TEST_KEY, `/projects/${projectId}`, {
     llm: { api_key: secret, model: mark() },
@@ -197,6 +201,11 @@ async function build(): Promise<World> {
   const message = await made("POST", owner, `/chats/${chat.id}/messages`, { message: `${QUESTION} ${mark()}` });
   await made("POST", owner, `/chats/${nobodysChat.id}/messages`, { message: `${QUESTION} ${mark()}` });
   const job = await made("DELETE", owner, "/memories", { userId, filters: { title: mark() } });
+  const oneCase = await made("POST", owner, "/cases", {
+    ...{ query: `${QUESTION} ${mark()}`, userId },
+    expected: { memory_ids: [memory.id] },
+  });
+  const run = await made("POST", owner, "/cases/runs", {});
   const key = await made("POST", owner, "/keys", { name: mark(), scopes: ["*"] });
   const delivery = await made("POST", owner, `/webhooks/${webhook.id}/test`, undefined);
   const idsOf = async (target: string): Promise<readonly string[]> => {
@@ -209,15 +218,21 @@ async function build(): Promise<World> {
     return list.length >= 4 && list.every(({ status }) => status === "delivered");
   });
   const ids = [webhook, event, memory, nobodys, unreadable.body, chat, nobodysChat, message.message, job, fetched];
-  ids.push(key, delivery);
+  ids.push(key, delivery, oneCase, run);
   markers.push(projectId, owner, key.key, webhook.secret, ...ids.map(({ id }) => id), userId.slice("user ".length));
 
   // second items, so that the lists have a second page
   await made("POST", owner, "/users", { id: `other ${mark()}` });
   const second = await made("POST", owner, "/webhooks", { url: webhook.url, events: ["webhook.test"], enabled: false });
-  markers.push(second.id, ...(await idsOf("/keys")), ...(await idsOf(`/webhooks/${webhook.id}/deliveries`)));
+  const secondCase = await made("POST", owner, "/cases", { query: mark(), expected: { not_found: true } });
+  markers.push(
+    second.id,
+    secondCase.id,
+    ...(await idsOf("/keys")),
+    ...(await idsOf(`/webhooks/${webhook.id}/deliveries`)),
+  );
   const cursors = new Map<string, string>();
-  for (const route of ["/memories", "/chats", "/users", "/keys", "/webhooks"]) {
+  for (const route of ["/memories", "/chats", "/users", "/keys", "/webhooks", "/cases"]) {
     const { body } = await send("GET", owner, { target: `${route}?limit=1` });
     cursors.set(`GET ${route}`, body.cursor);
   }
@@ -237,10 +252,13 @@ async function build(): Promise<World> {
     chatId: chat.id,
     nobodysChatId: nobodysChat.id,
     jobId: job.id,
+    caseId: oneCase.id,
+    runId: run.id,
     keyId: key.id,
     webhookId: webhook.id,
     deliveryId: delivery.id,
     cursors,
+    projectName,
     markers,
     secret,
   };
@@ -345,11 +363,13 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "GET /users/{}/profile": ({ userId }) => ({ target: `/users/${encodeURIComponent(userId)}/profile` }),
   "POST /keys": () => ({ target: "/keys", body: { name: "one more", scopes: ["keys"] } }),
   "GET /keys": () => ({ target: "/keys?limit=100" }),
+  "GET /keys/current": () => ({ target: "/keys/current" }),
   "PATCH /keys/{}": ({ keyId }) => ({ target: `/keys/${keyId}`, body: { name: "taken over" } }),
   "DELETE /keys/{}": ({ keyId }) => ({ target: `/keys/${keyId}` }),
   "POST /keys/{}/rotate": ({ keyId }) => ({ target: `/keys/${keyId}/rotate`, body: {} }),
   "GET /project": () => ({ target: "/project" }),
   "PUT /project": () => ({ target: "/project", body: { retention_days: 30 } }),
+  "POST /project/llm/test": () => ({ target: "/project/llm/test" }),
   "POST /projects": () => ({ target: "/projects", body: { name: "one more" } }),
   "GET /projects": () => ({ target: "/projects?limit=100" }),
   "GET /projects/{}": ({ projectId }) => ({ target: `/projects/${projectId}` }),
@@ -357,6 +377,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "DELETE /projects/{}": ({ projectId }) => ({ target: `/projects/${projectId}` }),
   "GET /embedders": () => ({ target: "/embedders" }),
   "GET /project/embedder": () => ({ target: "/project/embedder" }),
+  "GET /project/vector-index": () => ({ target: "/project/vector-index" }),
   "PUT /projects/{}/embedder": ({ projectId }) => ({
     target: `/projects/${projectId}/embedder`,
     body: { model: ENGLISH },
@@ -365,6 +386,33 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "DELETE /projects/{}/embedder/previous": ({ projectId }) => ({ target: `/projects/${projectId}/embedder/previous` }),
   "GET /project/activity": () => ({ target: "/project/activity?step=day" }),
   "GET /usage": () => ({ target: "/usage" }),
+  "GET /installed-models": () => ({ target: "/installed-models?limit=100" }),
+  "POST /installed-models": () => ({
+    target: "/installed-models",
+    body: {
+      id: "elsewhere",
+      remote: { api: "tei", base_url: `http://127.0.0.1:${receiver.port}`, model: "elsewhere", task: "embed" },
+    },
+  }),
+  "GET /installed-models/{}": () => ({ target: `/installed-models/${DEFAULT}` }),
+  "DELETE /installed-models/{}": () => ({ target: "/installed-models/elsewhere" }),
+  "POST /installed-models/{}/test": () => ({ target: `/installed-models/${DEFAULT}/test` }),
+  "POST /installed-models/{}/calibrate": () => ({ target: `/installed-models/${DEFAULT}/calibrate`, body: {} }),
+  "DELETE /installed-models/{}/calibrate": () => ({ target: `/installed-models/${DEFAULT}/calibrate` }),
+  "PUT /projects/{}/reranker": ({ projectId }) => ({
+    target: `/projects/${projectId}/reranker`,
+    body: { model: null },
+  }),
+  "GET /system": () => ({ target: "/system" }),
+  "POST /cases": (_, naming) => ({
+    target: "/cases",
+    body: { query: QUESTION, expected: { not_found: true }, ...naming },
+  }),
+  "GET /cases": () => ({ target: "/cases?limit=100" }),
+  "DELETE /cases/{}": ({ caseId }) => ({ target: `/cases/${caseId}` }),
+  "POST /cases/runs": () => ({ target: "/cases/runs", body: { modes: ["fast"] } }),
+  "GET /cases/runs": () => ({ target: "/cases/runs?limit=100" }),
+  "GET /cases/runs/{}": ({ runId }) => ({ target: `/cases/runs/${runId}` }),
   "POST /webhooks": () => ({
     target: "/webhooks",
     body: { url: `http://127.0.0.1:${receiver.port}/others`, events: ["memory.completed", "memory.deleted"] },
@@ -402,6 +450,9 @@ function takesUser({ path, query: parameters, body }: Promised): boolean {
 function foreign({ method, path, successes }: Promised): Expected {
   const [, collection = ""] = path.split("/");
   if (collection === "graph" && path !== "/graph/entities") return { status: 404, code: "entity_not_found" };
+  // built-in models have their curves
+  if (path === "/installed-models/{}/calibrate") return { status: 409, code: "invalid_state" };
+  if (path === "/cases/runs/{}") return { status: 404, code: "run_not_found" };
   const code = `${collection.replace(/ies$/, "y").replace(/s$/, "")}_not_found`;
   const isMade = routeOf({ method, path }) === "POST /users/{}/events"; // a user of the other project
   const isEveryones = collection === "models";
@@ -489,6 +540,7 @@ async function stateOf(world: World): Promise<State> {
     user: await read(`/users/${user}`),
     events: await read(`/users/${user}/events?limit=100`),
     keys: await mine("/keys"),
+    cases: await mine("/cases"),
     project: await read("/project"),
     webhooks: await mine("/webhooks"),
     deliveries: await mine(`/webhooks/${world.webhookId}/deliveries`),
@@ -593,7 +645,7 @@ describe("without the scope", () => {
 
   test("a key with all scopes but the needed one is refused", async () => {
     const found = await all(
-      OPERATIONS.map((operation) => async () => {
+      OPERATIONS.filter(({ scope }) => scope !== null).map((operation) => async () => {
         const others = SCOPES.filter((scope) => !allows([scope], operation.scope));
         const key = await newKey(victim.projectId, others);
         return cell(key, operation.method, askOf(operation, victim), REFUSED);
@@ -781,7 +833,11 @@ describe("confined to another user of the same project", () => {
 
   test("finds nothing of the owner's if no user is named", async () => {
     const key = await confinedKey();
-    const found = await all(OPERATIONS.map((it) => () => cell(key, it.method, askOf(it, victim), confined(it, false))));
+    // a key may know the project that it belongs to
+    const own = ({ path }: Promised) => (path === "/keys/current" ? [victim.projectId, victim.projectName] : []);
+    const found = await all(
+      OPERATIONS.map((it) => () => cell(key, it.method, askOf(it, victim), confined(it, false), own(it))),
+    );
     const heads = READS.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: confined(it, false).status }));
     expect([...found, ...(await all(heads))]).toEqual([]);
     await expectUntouched();
@@ -806,7 +862,7 @@ describe("confined to another user of the same project", () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
-    expect(takers.length).toBe(18);
+    expect(takers.length).toBe(19);
     expect(
       await all(takers.map((it) => () => cell(key, it.method, askOf(it, victim, naming), confined(it, true)))),
     ).toEqual([]);
@@ -877,6 +933,7 @@ describe("the owner", () => {
   /** Deletions run last, in this order: each resource is deleted after those that depend on it. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
   const isOfEmbedder = ({ method, path }: Promised) => method === "DELETE" && path.includes("/embedder");
+  const isOfCalibration = ({ path }: Promised) => path === "/installed-models/{}/calibrate";
   const rank = (operation: Promised) => {
     if (operation.method !== "DELETE" || isOfEmbedder(operation)) return 0;
     return 1 + ENDS.indexOf(operation.path.split("/")[1] ?? "");
@@ -889,8 +946,9 @@ describe("the owner", () => {
       const key = operation.scope === "admin" ? TEST_KEY : twin.owner;
       const { status, text } = await send(operation.method, key, askOf(operation, twin));
       // a change of the model that has ended cannot be cancelled, one that has not keeps no earlier vectors
-      const isTooLate = isOfEmbedder(operation) && status === 409;
-      if (!operation.successes.includes(status) && !isTooLate)
+      // and built-in models have their curves
+      const isRefused = (isOfEmbedder(operation) || isOfCalibration(operation)) && status === 409;
+      if (!operation.successes.includes(status) && !isRefused)
         found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));
       if (text.includes(twin.secret)) found.push(`${routeOf(operation)} shows the language model's key`);
     }

@@ -288,6 +288,36 @@ describe("the parts of a container", () => {
   );
 
   test(
+    "belong to the user of their container and expire with it, also when these change, and keep their own tags",
+    async () => {
+      const bytes = zip({
+        "a.txt": text("The capstan is greased."),
+        "in.zip": zip({ "b.txt": text("The capstan has eight bars.") }),
+      });
+      const container = await stored("winch.zip", bytes, { userId: "wilma", agentId: "bot", tags: '["boat"]' });
+      const [part, inner] = await partsOf(container.id);
+      const deep = await until("the inner file is stored", async () => {
+        const found = await partsOf(inner.id);
+        return found[0]?.status === "completed" ? found[0] : null;
+      });
+      const given = { userId: "greta", agentId: null, expires_at: "2199-01-01T00:00:00.000Z", tags: ["ship"] };
+      expect((await service.call("PUT", `/v1/memories/${container.id}`, given)).status).toBe(200);
+      for (const id of [part.id, inner.id, deep.id]) {
+        const { body } = await service.call("GET", `/v1/memories/${id}`);
+        expect(body).toMatchObject({ userId: "greta", expires_at: given.expires_at, tags: ["boat"] });
+        expect(body.agentId ?? null).toBeNull();
+      }
+      const foundBy = async (userId: string) => {
+        const { body } = await service.call("POST", "/v1/memories/search", { query: "capstan", userId });
+        return body.results.map(({ memory_id }: { memory_id: string }) => memory_id).toSorted();
+      };
+      expect(await foundBy("wilma")).toEqual([]);
+      expect(await foundBy("greta")).toEqual([container.id, part.id, inner.id, deep.id].toSorted());
+    },
+    EACH_MS,
+  );
+
+  test(
     "beyond a quota become no memory and are named",
     async () => {
       const { body: project } = await service.call("POST", "/v1/projects", { name: "small", plan: "free" });

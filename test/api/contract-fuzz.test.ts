@@ -4,6 +4,8 @@
 // MNEME_TEST_FUZZ sets the number of requests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { isResource, singular } from "../../src/api/examples.ts";
@@ -27,6 +29,8 @@ import { DEFAULT } from "../support/shipped-models.ts";
 import { OPERATIONS } from "./contract.ts";
 import { expectErrorBody, expectOpenAiErrorBody } from "./faults.ts";
 
+/** Name of a folder below that of the models. */
+const OFFERED = "offered";
 const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? (process.env.MNEME_TEST_STORE === "postgres" ? 400 : 1_500));
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 /** Number of problems after which a run is aborted. */
@@ -53,6 +57,7 @@ beforeAll(async () => {
     clock,
     config: { embedder: DEFAULT, rateLimits: RATE_LIMITS, webhookAllow: AllowList.parse("127.0.0.1") },
   });
+  mkdirSync(join(mneme.dataDir, "models", OFFERED), { recursive: true });
   contract = new Contract((await mneme.call("GET", "/openapi.json")).body);
 });
 afterAll(async () => {
@@ -92,7 +97,9 @@ class Pool {
   }
 
   learn(operation: string, text: string): void {
-    for (const [id = "", prefix = ""] of text.matchAll(/\b(mem|chat|key|prj|wh|dlv)_[0-9a-z]{26}\b/g)) {
+    for (const [id = "", prefix = ""] of text.matchAll(
+      /\b(mem|chat|key|prj|wh|dlv|ent|case|run|job)_[0-9a-z]{26}\b/g,
+    )) {
       const known = this.#ids.get(prefix) ?? [];
       if (this.#reserved.has(id) || known.includes(id)) continue;
       this.#ids.set(prefix, [...known, id].slice(-40));
@@ -166,7 +173,9 @@ function named(name: string, schema: JsonSchema): Json | undefined {
     case "message":
       return chance.pick(["Where is the key?", "kettle", "Züge", "鍵", "NOT (x"]);
     case "userId":
+      return chance.pick(USERS);
     case "id":
+      if (schema.maxLength === 100) return `model-${chance.below(1e9)}`; // a new model
       return chance.pick(USERS);
     case "agentId":
       return chance.pick(["cook", "Agent Ω", "cook"]);
@@ -205,6 +214,10 @@ function named(name: string, schema: JsonSchema): Json | undefined {
     case "model": // of the language model, or the embedding model of a project
       if (Array.isArray(schema.enum)) return undefined; // a chat model
       return isOfType(schema, "null") ? null : DEFAULT;
+    case "source": // of a model; the folder is empty, so the model fails later
+      return OFFERED;
+    case "sha256":
+      return isOfType(schema, "null") ? null : "0".repeat(64);
     case "memories":
       return Array.from({ length: 1 + chance.below(3) }, () => soundValue(bodyOf("/v1/memories").schema, source));
     default:
@@ -248,6 +261,7 @@ function soundRequest(operation: Documented): Sent {
   const search = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const segments = path.split("/").map((part, at, all) => {
     if (!part.startsWith("{")) return part;
+    if (all[at - 1] === "installed-models") return DEFAULT;
     const resource = singular(all[at - 1] ?? "");
     return encodeURIComponent(isResource(resource) ? pool.id(ID_PREFIXES[resource]) : chance.pick(USERS));
   });
@@ -278,7 +292,16 @@ function isSoundBody({ method }: Documented, json: Json): boolean {
 // Removes what the server refuses for reasons that the document's schemas do not express.
 function agreeable({ object: { operationId } }: Documented, value: Json): Json {
   if (operationId === "updateKey") return withoutScopes(value);
+  if (operationId === "addInstalledModel") return withOneOrigin(value);
+  if (operationId === "createCase") return { ...(value as object), expected: { not_found: true } };
   return operationId === "createChatCompletion" ? withoutContradictions(value) : value;
+}
+
+// A model comes from files or from another server, and not every server has rerankers.
+function withOneOrigin(json: Json): Json {
+  const { source: _, remote, ...rest } = json as { readonly [name: string]: Json };
+  const isRemote = typeof remote === "object" && remote !== null && chance.often(0.3);
+  return isRemote ? { ...rest, remote: { ...remote, task: "embed" } } : { ...rest, source: OFFERED };
 }
 
 // A chat completion may name its user and its mode only once.

@@ -27,7 +27,8 @@ export interface Promised {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path without the prefix /v1, with `{}` for each path parameter. */
   readonly path: string;
-  readonly scope: Scope;
+  /** null: any key. */
+  readonly scope: Scope | null;
   /** Limit of requests per minute and key. */
   readonly perMinute: number;
   /** Statuses of successful answers. */
@@ -46,7 +47,7 @@ export interface Promised {
 }
 
 type Rest = Partial<Pick<Promised, "name" | "perMinute" | "headers" | "query" | "body" | "required">>;
-type Area = readonly [scope: Scope, isForConfinedKeys: boolean];
+type Area = readonly [scope: Scope | null, isForConfinedKeys: boolean];
 
 const PER_MINUTE = { GET: 300, POST: 100, PUT: 100, PATCH: 100, DELETE: 100 } as const;
 const PAGE = ["limit", "cursor"];
@@ -105,6 +106,7 @@ const PROJECT = [
   "ocr",
   "time_zone",
   "keep_files",
+  "vector_index",
 ];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
@@ -141,6 +143,7 @@ const writeChats: Area = ["chats:write", true];
 const readUsers: Area = ["users:read", true];
 const writeUsers: Area = ["users:write", true];
 const keys: Area = ["keys", false];
+const anyKey: Area = [null, true];
 const project: Area = ["project", false];
 const admin: Area = ["admin", false];
 const webhooks: Area = ["webhooks", false];
@@ -293,12 +296,14 @@ export const OPERATIONS: readonly Promised[] = [
     required: ["name", "scopes"],
   }),
   promised("GET /keys", keys, [200], false, { query: [...PAGE, "projectId"] }),
+  promised("GET /keys/current", anyKey, [200], false),
   promised("PATCH /keys/{}", keys, [200], false, { query: ["projectId"], body: ["name", "scopes", "expires_at"] }),
   promised("DELETE /keys/{}", keys, [204], false, { query: ["projectId"] }),
   promised("POST /keys/{}/rotate", keys, [200], false, { query: ["projectId"], body: ["grace_seconds"] }),
 
   promised("GET /project", project, [200], false, { query: ["projectId"] }),
   promised("PUT /project", project, [200], false, { query: ["projectId"], body: PROJECT }),
+  promised("POST /project/llm/test", project, [200], false, { query: ["projectId"] }),
   promised("POST /projects", admin, [201], true, { body: PROJECT, required: ["name"] }),
   promised("GET /projects", admin, [200], false, { query: PAGE }),
   promised("GET /projects/{}", admin, [200], false),
@@ -306,11 +311,31 @@ export const OPERATIONS: readonly Promised[] = [
   promised("DELETE /projects/{}", admin, [204], false),
   promised("GET /embedders", project, [200], false),
   promised("GET /project/embedder", project, [200], false, { query: ["projectId"] }),
+  promised("GET /project/vector-index", project, [200], false, { query: ["projectId"] }),
   promised("PUT /projects/{}/embedder", admin, [202], false, { body: ["model"], required: ["model"] }),
   promised("DELETE /projects/{}/embedder", admin, [204], false),
   promised("DELETE /projects/{}/embedder/previous", admin, [204], false),
+  promised("GET /installed-models", admin, [200], false, { query: [...PAGE, "task"] }),
+  promised("POST /installed-models", admin, [201, 202], false, { body: ["source", "remote", "sha256", "id"] }),
+  promised("GET /installed-models/{}", admin, [200], false),
+  promised("DELETE /installed-models/{}", admin, [204], false),
+  promised("POST /installed-models/{}/test", admin, [200], false),
+  promised("POST /installed-models/{}/calibrate", admin, [202], false, { body: ["projectId"] }),
+  promised("DELETE /installed-models/{}/calibrate", admin, [204], false),
+  promised("PUT /projects/{}/reranker", admin, [200], false, { body: ["model"], required: ["model"] }),
   promised("GET /project/activity", ["usage", false], [200], false, { query: ["step", "from", "to"] }),
   promised("GET /usage", ["usage", false], [200], false),
+
+  promised("GET /system", admin, [200], false, { name: "getSystem" }),
+  promised("POST /cases", project, [201], true, {
+    body: ["query", "userId", "mode", "expected"],
+    required: ["query", "expected"],
+  }),
+  promised("GET /cases", project, [200], false, { query: PAGE }),
+  promised("DELETE /cases/{}", project, [204], false),
+  promised("POST /cases/runs", project, [202], true, { body: ["modes"] }),
+  promised("GET /cases/runs", project, [200], false, { query: PAGE }),
+  promised("GET /cases/runs/{}", project, [200], false),
 
   promised("POST /webhooks", webhooks, [201], true, { body: WEBHOOK, required: ["url", "events"] }),
   promised("GET /webhooks", webhooks, [200], false, { query: PAGE }),
@@ -332,7 +357,8 @@ export function routeOf({ method, path }: Pick<Promised, "method" | "path">): st
 }
 
 /** Whether a key with these scopes may call an operation that requires `scope`. */
-export function allows(scopes: readonly Scope[], scope: Scope): boolean {
+export function allows(scopes: readonly Scope[], scope: Scope | null): boolean {
+  if (scope === null) return true;
   if (scopes.includes(scope)) return true;
   if (scope === "admin") return false;
   // the scope admin includes the scopes keys and project, for every project
@@ -359,7 +385,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
       "relations",
     ],
   ],
-  SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
+  SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited", "answer_spans"],
   SearchResults: ["results", "total_results", "explain"],
   QueryResult: ["answer", "answer_state", "evidence", "sources", "usage"],
   Chat: ["id", ...SCOPE, "title", "created_at"],
@@ -394,10 +420,13 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "ocr",
     "time_zone",
     "keep_files",
+    "vector_index",
+    "reranker",
     "created_at",
   ],
   Embedder: ["id", "dimensions", "languages", "is_default"],
   ProjectEmbedder: ["projectId", "model", "previous", "change"],
+  VectorIndex: ["setting", "active", "build"],
   Entity: ["id", "name", "kind", "memories"],
   EntitySurroundings: ["id", "name", "kind", "memories", "neighbours", "passages"],
   EntityPath: ["entities", "links"],
@@ -409,6 +438,12 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     ...["searches", "p50_ms", "p95_ms"],
   ],
   Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
+  System: [
+    ...["version", "started_at", "threads", "lanes", "queue", "last_minute", "stores", "disk", "memory", "nodes"],
+    "last_backup_at",
+  ],
+  Case: ["id", "query", "userId", "mode", "expected", "created_at"],
+  CaseRun: [...["id", "modes", "status", "done", "skipped", "total", "error", "results", "created_at", "updated_at"]],
   Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],
   Model: ["id", "object", "created", "owned_by", "mneme"],
@@ -429,7 +464,7 @@ export const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ["insufficient_scope"],
   404: [
     ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found", "job_not_found"],
-    ...["relation_not_found", "entity_not_found", "file_not_found"],
+    ...["relation_not_found", "entity_not_found", "file_not_found", "case_not_found", "run_not_found"],
     ...["delivery_not_found", "key_not_found", "project_not_found", "model_not_found"],
   ],
   405: ["method_not_allowed"],

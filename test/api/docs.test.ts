@@ -38,7 +38,7 @@ describe("the page", () => {
       const shown = section.replaceAll("<wbr>", "");
       expect(shown).toContain(path.replace(/:(\w+)/g, "{$1}"));
       expect(shown).toContain(`>${method}</span>`);
-      expect(shown).toContain(`<code>${scope}</code>`);
+      expect(shown).toContain(scope === null ? "<dt>Scope</dt><dd>any</dd>" : `<code>${scope}</code>`);
       expect(shown).toContain("curl ");
     }
   });

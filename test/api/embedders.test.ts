@@ -160,7 +160,10 @@ describe("a model whose folder is damaged", () => {
 
   const damages: readonly [what: string, change: (manifest: Record<string, unknown>) => void][] = [
     ["weights with another hash", (manifest) => Object.assign(manifest, { sha256: "0".repeat(64) })],
-    ["other dimensions than its manifest says", (manifest) => Object.assign(manifest, { dimensions: 100 })],
+    [
+      "other dimensions than its manifest says",
+      (manifest) => Object.assign(manifest, { dimensions: 100, retrieval: undefined }),
+    ],
   ];
   for (const [what, damage] of damages) {
     test(`${what}: the change fails in one sentence, and the old model stays`, async () => {

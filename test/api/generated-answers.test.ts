@@ -243,7 +243,7 @@ test("a memory that is deleted while the model answers is not among the sources"
     expect((await mneme.call("DELETE", `/v1/memories/${id}?purge=true`)).status).toBe(204);
     return streamed(["It was built in 1871."]);
   });
-  const { body } = await ask({ query: "What is the cellar of the lighthouse of Skarn like?" });
+  const { body } = await ask({ query: "When was the lighthouse of Skarn built, and what is its cellar like?" });
   expect(prompt()).toContain("cellar of sand");
   expect(JSON.stringify(body)).not.toContain("cellar of sand");
   expect(body.sources).toHaveLength(3);

@@ -483,6 +483,73 @@ describe("listKeys", () => {
   });
 });
 
+describe("getCurrentKey", () => {
+  const current = (key: string) => mneme.call("GET", "/v1/keys/current", undefined, bearer(key));
+
+  test("200: the key of the request with its project, and no secret", async () => {
+    const { id, key } = await made({ name: "own", scopes: ["query"], expires_at: inMs(60_000) });
+    const { status, body } = await current(key);
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual([...FIELDS, "allowed_scopes", "project"].sort());
+    const { body: project } = await mneme.call("GET", "/v1/project");
+    expect(body).toMatchObject({ id, name: "own", scopes: ["query"], allowed_scopes: ["query"], userId: null });
+    expect(body.project).toEqual({ id: project.id, name: project.name, plan: project.plan });
+    expect(Date.parse(body.expires_at)).toBeGreaterThan(clock.now());
+    expect(JSON.stringify(body)).not.toContain(key);
+  });
+
+  test("allowed_scopes: what scopes include counts", async () => {
+    const all = KEY_SCOPES.filter((scope) => scope !== "*" && scope !== "admin");
+    for (const [scopes, allowed] of [
+      [["memories:read"], ["memories:read"]],
+      [["*"], all],
+      [["admin"], ["keys", "project", "admin"]],
+      [
+        ["*", "admin"],
+        [...all, "admin"],
+      ],
+      [
+        ["usage", "query"],
+        ["query", "usage"],
+      ],
+    ] as const) {
+      const { key } = await made({ scopes });
+      expect([scopes, (await current(key)).body.allowed_scopes]).toEqual([scopes, allowed]);
+    }
+  });
+
+  test("a key with any one scope may ask, also a confined one, and sees itself only", async () => {
+    for (const scope of KEY_SCOPES) {
+      for (const userId of [null, "ada"]) {
+        const { id, key } = await made({ scopes: [scope], userId });
+        const { status, body } = await current(key);
+        expect([scope, status, body.id, body.userId]).toEqual([scope, 200, id, userId]);
+      }
+    }
+  });
+
+  test("it counts as a use; after a change it says what holds now, and 401 once the key is revoked", async () => {
+    const { id, key } = await made();
+    clock.advance(90_000);
+    const before = clock.now();
+    expect((await current(key)).status).toBe(200);
+    expect(Date.parse((await current(key)).body.last_used_at)).toBeGreaterThanOrEqual(before);
+    await patch(id, { name: "renamed", scopes: ["query", "usage"] });
+    expect((await current(key)).body).toMatchObject({ name: "renamed", allowed_scopes: ["query", "usage"] });
+    await remove(id);
+    expectFault(await current(key), 401, "invalid_api_key");
+    const unkeyed = new Request("http://mneme.test/v1/keys/current");
+    expectFault(await mneme.send(unkeyed), 401, "missing_api_key");
+  });
+
+  test("the key in another project names that project; unknown parameters are refused", async () => {
+    const inside = mneme.addKey(["users:read"], "prj_00000000000000000000000k03");
+    expect((await current(inside)).body.project.id).toBe("prj_00000000000000000000000k03");
+    const asked = await mneme.call("GET", "/v1/keys/current?projectId=prj_x");
+    expectFault(asked, 400, "invalid_request", "projectId");
+  });
+});
+
 describe("projectId", () => {
   test("an admin creates, lists, changes, rotates and revokes keys of any project", async () => {
     const inside = mneme.addKey(["*"], "prj_00000000000000000000000k01");

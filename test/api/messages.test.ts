@@ -86,7 +86,8 @@ describe("sendMessage, 200", () => {
     const numbers = new Set([...message.content.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number)));
     expect([...numbers]).toEqual([...numbers].map((_, at) => at + 1));
     for (const [at, source] of message.sources.entries()) {
-      expect(Object.keys(source).sort()).toEqual(["cited", "content", "id", "memory_id", "metadata", "score"]);
+      const fields = Object.keys(source).filter((name) => name !== "answer_spans"); // some models have none
+      expect(fields.sort()).toEqual(["cited", "content", "id", "memory_id", "metadata", "score"]);
       expect(source.cited).toBe(at < numbers.size);
     }
   });

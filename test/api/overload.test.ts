@@ -2,7 +2,7 @@
 // refused with a time to try again. The models of these tests answer when a test lets them.
 
 import { expect, test } from "bun:test";
-import { connectLanguageModel } from "../../src/compose/models.ts";
+import { connectLanguageModel } from "../../src/compose/language-model.ts";
 import { openStorage } from "../../src/compose/postgres-storage.ts";
 import { inMemoryPorts } from "../in-memory/ports.ts";
 import { EventReader } from "../support/event-stream.ts";

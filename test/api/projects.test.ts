@@ -27,23 +27,33 @@ const FIELDS = [
   "ocr",
   "time_zone",
   "keep_files",
+  "vector_index",
+  "reranker",
 ].sort();
-/** The embedder of new projects, whose manifest has the default of `min_evidence`. */
+const CATALOGUE = readModels(MODELS_DIR);
+/** The embedder of new projects. */
 const DEFAULT_EMBEDDER = embedderOf(
-  readModels(MODELS_DIR),
+  CATALOGUE,
   SETTINGS.embedder.defaultValue({ workingDirectory: "", shippedModelsDirectory: () => MODELS_DIR }),
 );
+/** Its reader, whose manifest has the default of `min_evidence`. */
+const READER = [...CATALOGUE.readers.values()].find(({ words }) => words?.id === DEFAULT_EMBEDDER.id);
 const DEFAULTS = {
   plan: "enterprise",
-  llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
+  llm: {
+    ...{ provider: "openai", base_url: null, model: null, temperature: null, max_output_tokens: null },
+    ...{ monthly_token_limit: null, vision: false, fallbacks: [] },
+  },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
-  min_evidence: DEFAULT_EMBEDDER.tuning.evidenceMin.balanced,
+  min_evidence: (READER ?? DEFAULT_EMBEDDER).tuning.evidenceMin.balanced,
   default_mode: "balanced",
   superseding: "on",
   ocr: "auto",
   time_zone: null,
   keep_files: false,
+  vector_index: "auto",
+  reranker: null,
 };
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });

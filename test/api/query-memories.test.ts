@@ -74,7 +74,8 @@ describe("200: JSON", () => {
     expect(Object.keys(body)).toEqual(["answer", "answer_state", "evidence", "sources", "usage"]);
     expect(body.answer_state).toBe("answered");
     expect(body.usage).toEqual({ tokens_used: 0 });
-    const cited = body.sources.find((source: Source) => source.content.includes("1871"));
+    // readers.test.ts looks at answer_spans, which some models do not have
+    const { answer_spans: _, ...cited } = body.sources.find((source: Source) => source.content.includes("1871"));
     expect(cited).toEqual({
       id: expect.stringMatching(/^chunk_/),
       content: "The lighthouse of Skarn was built in 1871 by Ida Holm.",
@@ -106,6 +107,18 @@ describe("200: JSON", () => {
       }
     });
   }
+
+  test("a question for several things has an answer to each, with one numbering of sources", async () => {
+    const query = "When was the lighthouse of Skarn built, and what was the keeper's cat called?";
+    const { body } = await ask({ query, userId: "ida" });
+    expectCitations(body.answer, body.sources);
+    expect(body.answer_state).toBe("answered");
+    expect(body.answer).toMatch(/^The lighthouse of Skarn was built in 1871 by Ida Holm\. \[1\].* Bosun /);
+    expect(new Set(body.sources.map((source: Source) => source.id)).size).toBe(body.sources.length);
+    const events = await stream({ query, userId: "ida" });
+    expect(expectWholeAnswer(await events.rest()).answer).toBe(body.answer);
+    expect((await ask({ query, userId: "ida", maxSources: 1 })).body.sources).toHaveLength(1);
+  });
 
   test("stream: false and null are the same as nothing; the same question has the same answer", async () => {
     const plain = (await ask({ query: QUESTION })).body;
@@ -198,6 +211,54 @@ describe("no evidence", () => {
       expect((await ask(question, headers)).body.sources).toHaveLength(sources);
     }
   });
+});
+
+test("a question for a time alone is answered with what happened then, within scope and filters", async () => {
+  const project = (await mneme.call("POST", "/v1/projects", { name: "times" })).body;
+  const headers = { authorization: `Bearer ${project.key}` };
+  const facts = [
+    { content: "Sowed the broad beans.", occurred_at: "2025-03-09", userId: "ida" },
+    { content: "Mended the kite.", occurred_at: "2025-03-04", userId: "ida", tags: ["toys"] },
+    { content: "Sold the boat.", occurred_at: "2025-04-01", userId: "ida" },
+    { content: "Lost the keys.", occurred_at: "2025-03-05", userId: "bob" },
+    { content: "The gate code is 4471.", userId: "ida" },
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories: facts }, headers);
+  for (const { memory } of body.data) {
+    await until("the memory is completed", async () => {
+      const found = await mneme.call("GET", `/v1/memories/${memory.id}`, undefined, headers);
+      return found.body.status === "completed";
+    });
+  }
+  const query = "What did I do in March 2025?";
+  for (const mode of MODE_NAMES) {
+    const answer = (await ask({ query, mode, userId: "ida" }, headers)).body;
+    expect(answer.answer).toBe("(2025-03-04) Mended the kite. [1] (2025-03-09) Sowed the broad beans. [2]");
+    expect([answer.answer_state, answer.evidence, answer.sources.length]).toEqual(["answered", 1, 2]);
+  }
+  const filters = { tags: "toys" };
+  const filtered = (await ask({ query, userId: "ida", filters }, headers)).body;
+  expect(filtered.answer).toBe("(2025-03-04) Mended the kite. [1]");
+  expect((await ask({ query, userId: "ida", maxSources: 1 }, headers)).body.sources).toHaveLength(1);
+  const none = (await ask({ query: "What did I do in March 2019?", userId: "ida" }, headers)).body;
+  expect([none.answer_state, none.sources]).toEqual(["not_found", []]);
+});
+
+test("of a question for several things, the answer names what nothing answers", async () => {
+  const project = (await mneme.call("POST", "/v1/projects", { name: "parts" })).body;
+  const headers = { authorization: `Bearer ${project.key}` };
+  const { body } = await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers);
+  await until("the memory is completed", async () => {
+    const found = await mneme.call("GET", `/v1/memories/${body.id}`, undefined, headers);
+    return found.body.status === "completed";
+  });
+  const partial = (await ask({ query: "When does the gate open and who is Ben's doctor?" }, headers)).body;
+  expect(partial.answer_state).toBe("partial");
+  expect(partial.answer).toBe(
+    "The gate opens at nine. [1] Nothing that is stored here answers this question: “who is Ben's doctor?”",
+  );
+  const none = (await ask({ query: "Who is Ben's doctor and where does Greta work?" }, headers)).body;
+  expect([none.answer_state, none.sources]).toEqual(["not_found", []]);
 });
 
 test.each(["🚲", "€", "→", "7", "鍵"])("a query of one symbol is none of punctuation: %s", async (query) => {

@@ -231,6 +231,28 @@ describe("uploadMemory", () => {
     }
   });
 
+  test.each([
+    ["a log", "server.log", (line: string) => line],
+    ["source code", "tool.py", (line: string) => `def f():\n    """${line}"""`],
+    ["Markdown behind a table", "list.md", (line: string) => `| a | b |\n|---|---|\n| 1 | 2 |\n\n${line}\n`],
+  ])("results from %s name their lines in the file", async (_, filename, around) => {
+    const words = ["copper", "silver", "golden", "wooden", "marble", "velvet"];
+    const text = words.map((word) => around(`${`The ${word} gate. `.repeat(120).trim()}`)).join("\n");
+    const { body: taken } = await send(fileForm(filename, text, { userId: filename }));
+    expect((await service.settled(taken.id)).body.chunk_count).toBeGreaterThan(3);
+    const lines = text.split("\n");
+    for (const word of words) {
+      const search = { query: `the ${word} gate`, userId: filename, mode: "hybrid", limit: 1 };
+      const [found] = (await service.call("POST", "/v1/memories/search", search)).body.results;
+      const { line, line_end: end } = found.metadata._chunk;
+      expect(end).toBeGreaterThanOrEqual(line);
+      const last = String(found.content.split("\n").at(-1));
+      expect(lines[end - 1]).toContain(last);
+    }
+    const { body } = await service.call("GET", `/v1/memories/${taken.id}`);
+    expect(body.source.filename).toBe(filename);
+  });
+
   test("every field of a form, with tags and metadata as JSON", async () => {
     const { status, body } = await send(
       fileForm("a.txt", "Fields.", {

@@ -51,7 +51,13 @@ describe("a judge", () => {
   afterAll(() => llm.stop());
   const place = { workingDirectory: import.meta.dir, shippedModelsDirectory: () => "" };
   const client = connectLanguageModel(parseConfig([], {}, place), new Metrics(), systemClock);
-  const endpoint = { baseUrl: llm.baseUrl, model: "judge-1", apiKey: null, isTrusted: true };
+  const endpoint = {
+    provider: "openai" as const,
+    baseUrl: llm.baseUrl,
+    model: "judge-1",
+    apiKey: null,
+    isTrusted: true,
+  };
   const models = { client, llm: endpoint, judge: endpoint, answerMsMax: 1_000 };
 
   test("gets question, answer and condition, which cannot close their elements", async () => {

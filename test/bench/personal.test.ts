@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { contains } from "../../bench/lib/gold-text.ts";
-import { languagePair, parsePerson, personalContent, questionsIn, readPersons } from "../../bench/lib/personal.ts";
+import { languagePair, personalContent, questionsIn, readPersons } from "../../bench/lib/personal.ts";
 import { type AskedQuestion, figuresOf, rankOfRight } from "../../bench/lib/personal-scores.ts";
+import { parsePerson } from "../../src/calibration/persons.ts";
 
 const LINES = [
   "P\tp01\ten\tsomebody",

@@ -175,7 +175,10 @@ describe("on a data directory, while a server uses it", () => {
       id,
       name: "acme",
       plan: "starter",
-      llm: { base_url: null, model: null, temperature: null, max_output_tokens: null },
+      llm: {
+        ...{ provider: "openai", base_url: null, model: null, temperature: null, max_output_tokens: null },
+        ...{ monthly_token_limit: null, vision: false, fallbacks: [] },
+      },
       smart_ingestion: { enabled: true, daily_token_limit: null },
       retention_days: 30,
       min_evidence: null,
@@ -184,6 +187,8 @@ describe("on a data directory, while a server uses it", () => {
       time_zone: null,
       ocr: "auto",
       keep_files: false,
+      vector_index: "auto",
+      reranker: null,
       created_at: "2027-01-15T08:00:00.000Z",
     });
   });

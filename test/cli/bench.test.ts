@@ -81,6 +81,12 @@ describe("a wrong command line is refused before anything is measured", () => {
     [["filtered", "--data", "a"], "bench filtered needs a generated corpus; it has no --data."],
     [["modes", "--vectors", "5"], "bench modes has no --vectors; scale has."],
     [["modes", "--drawn-vectors"], "bench modes has no --drawn-vectors; scale has."],
+    [["modes", "--index", "hnsw"], "bench modes has no --index; scale has."],
+    [["scale", "--index", "hnsw"], "--index is for the vectors of --vectors, which is missing."],
+    [["modes", "--vector-folder", "x"], "bench modes has no --vector-folder; scale has."],
+    [["scale", "--vector-texts", "x"], "--vector-texts is for the vectors of --vectors, which is missing."],
+    [["scale", "--vectors", "5", "--vector-texts", "/none/x"], "/none/x does not exist."],
+    [["scale", "--vectors", "5", "--index", "ivf"], '--index must be scan or hnsw, not "ivf".'],
     [["scale", "--vectors", "0"], '--vectors must be an integer from 1 to 20000000, not "0".'],
     [["memory-benchmarks"], "Missing FILE.json. Usage: mneme bench memory-benchmarks FILE.json"],
     [["memory-benchmarks", "bad.json"], "/bad.json is neither LoCoMo (conversation, qa) nor LongMemEval"],
@@ -222,7 +228,7 @@ testOfAll("filtered measures latency and recall within filters", async () => {
 testOfAll(
   "scale measures size, start and latency at two sizes, and the index alone with pseudo-random vectors",
   async () => {
-    const flags = ["--passages", "60", "--questions", "3", "--mode", "fast", "--vectors", "3000"];
+    const flags = ["--passages", "60", "--questions", "3", "--mode", "fast", "--vectors", "3000", "--index", "hnsw"];
     const { result, screen } = await bench("scale", ...flags);
     const sizes = rows(result, "size");
     expect(sizes.map(({ memories }) => memories)).toEqual([6, 60]);
@@ -237,13 +243,20 @@ testOfAll(
       [60, "fast"],
     ]);
     expect(result.options.vectors).toBe(3_000);
-    expect(screen).toContain("no model computed its vectors");
+    expect(screen).toContain("No model computed its vectors");
     const [vectors] = rows(result, "vectors");
     expect(vectors?.chunks).toBe(3_000);
     // 384 components of 2 bytes, and a head
     expect(Number(vectors?.disk_chunk)).toBeGreaterThan(790);
     const searches = rows(result, "vector_latency");
-    expect(searches.map(({ share }) => share)).toEqual([1, 0.1, 0.01]);
+    const [same, other] = ["same field", "other field"];
+    const shares = (index: string) => [same, other].flatMap((of) => [1, 0.1, 0.01].map((share) => [index, of, share]));
+    expect(searches.map(({ index, questions, share }) => [index, questions, share])).toEqual([
+      ...shares("scan"),
+      ...shares("hnsw"),
+    ]);
+    const [graph] = rows(result, "vector_graph");
+    for (const key of ["build_s", "load_s"]) expect(Number(graph?.[key])).toBeGreaterThan(0);
     // Below 1, because rounding the stored vectors to 16 bits changes the order of nearly equal neighbours.
     for (const { recall } of searches) expect(Number(recall)).toBeGreaterThanOrEqual(0.98);
     for (const { p50 } of searches) expect(Number(p50)).toBeGreaterThan(0);

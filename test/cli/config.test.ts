@@ -24,7 +24,7 @@ function start({ argv = [], environment = {}, file }: Start): Config {
   if (file !== undefined) writeFileSync(join(workingDirectory, "mneme.toml"), file);
   return parseConfig(argv, environment, {
     workingDirectory,
-    shippedModelsDirectory: (dataDir) => join(dataDir, "shipped"),
+    shippedModelsDirectory: () => "/shipped",
   });
 }
 
@@ -86,10 +86,10 @@ describe("sources", () => {
     expect(start({ argv: ["--config", other], file: "port = 1" }).port).toBe(77);
     expect(refusal({ argv: ["--config", `${other}.missing`] })).toContain("other.toml.missing cannot be read");
   });
-  test("relative paths start at the working directory, shipped models at the data directory", () => {
+  test("relative paths start at the working directory", () => {
     const config = start({ argv: ["--data-dir", "here"] });
     expect(config.dataDir).toMatch(/^\/.*\/here$/);
-    expect(config.modelsDir).toBe(`${config.dataDir}/shipped`);
+    expect(config.modelsDir).toBe("/shipped");
     expect(start({ environment: { MNEME_MODELS_DIR: "/m" } }).modelsDir).toBe("/m");
   });
   test("the result cannot be changed", () => expect(Object.isFrozen(start({}))).toBe(true));

@@ -184,7 +184,7 @@ test("refuses wrong starts and files that it cannot change without loss, and cha
   refused([], "Name the client");
   refused(["cursr"], "Did you mean cursor?");
   refused(["cursor", "codex"], "Unexpected argument");
-  refused(["cursor", "--url", "ftp://x"], "--url must be an address");
+  refused(["cursor", "--url", "ftp://x"], "--url must be an http or https address");
   refused(["cursor", "--url", "http://x", "--data-dir", "y"], "not both");
   refused(["cursor", "--hooks"], "claude-code only");
   refused(["claude-code", "--hooks", "--data-dir", "x"], "use --url");

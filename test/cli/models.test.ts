@@ -1,10 +1,12 @@
 // `mneme models` on a data directory: output, what it asks a server for, and errors.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
 import { openLocalAccounts } from "../../src/compose/local-accounts.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import { NEUTRAL_TUNING } from "../../src/domain/neutral-tuning.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import type { ProjectModelStore } from "../../src/ports/project-model-store.ts";
 import type { SqliteDatabase } from "../../src/stores/sqlite/database.ts";
@@ -14,6 +16,8 @@ import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { messageOf } from "../contract/stores.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { startLlm, status, streamed } from "../support/llm.ts";
+import { startRemote } from "../support/remote-models.ts";
 import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
@@ -38,9 +42,13 @@ afterEach(() => {
   folder.remove();
 });
 
-const run = (...argv: string[]) =>
+const run = (...argv: string[]) => runIn({}, ...argv);
+const runIn = (environment: Readonly<Record<string, string>>, ...argv: string[]) =>
   runAccounts("models", argv, {
-    environment: { MNEME_DATA_DIR: folder.path, MNEME_MODELS_DIR: MODELS_DIR, MNEME_EMBEDDER: ENGLISH },
+    environment: {
+      ...{ MNEME_DATA_DIR: folder.path, MNEME_MODELS_DIR: MODELS_DIR, MNEME_EMBEDDER: ENGLISH },
+      ...environment,
+    },
     place: { workingDirectory: folder.path, shippedModelsDirectory: () => MODELS_DIR },
     clock,
     openLocal: openLocalAccounts,
@@ -50,11 +58,14 @@ const linesOf = (text: string) => text.trimEnd().split("\n");
 const end = async (id: ProjectId, previous: string | null) =>
   models.finish(id, (await models.get(id))?.change?.number ?? 0, previous);
 
-test("list shows the installed models and the default", async () => {
+test("list shows embedding models and rerankers", async () => {
   const [head = "", ...rows] = linesOf(await run("list"));
-  expect(head).toMatch(/^MODEL +DIMENSIONS +LANGUAGES +DEFAULT$/);
-  expect(rows.find((row) => row.startsWith(ENGLISH))).toMatch(/^\S+ +384 +en +yes$/);
+  expect(head).toMatch(/^MODEL +TASK +KIND +DIMENSIONS +LANGUAGES +CURVES +STATUS +USED BY$/);
+  expect(rows.find((row) => row.startsWith(ENGLISH))).toMatch(
+    /^\S+ +embed +built_in +384 +en +shipped +ready +\d projects?$/,
+  );
   expect(rows.some((row) => row.startsWith(MULTILINGUAL))).toBe(true);
+  expect(rows.some((row) => /^mneme-reranker\S* +rerank +built_in/.test(row))).toBe(true);
   const { data } = JSON.parse(await run("list", "--json"));
   expect(data.map(({ id }: { id: string }) => id)).toContain(MULTILINGUAL);
 });
@@ -115,6 +126,110 @@ test("cancel ends the changes that are under way", async () => {
   await run("use", MULTILINGUAL, "--project", "second");
   expect(await run("cancel")).toContain(`${MULTILINGUAL} cancelled`);
   expect((await models.get(second))?.change?.state).toBe("cancelled");
+});
+
+test("test llm calls the language model of a project, and fails with the reason if it does not answer", async () => {
+  const llm = startLlm(() => streamed(["ready"], { prompt: 9, completion: 1 }));
+  try {
+    const environment = { MNEME_LLM_BASE_URL: llm.baseUrl, MNEME_LLM_MODEL: "small" };
+    expect(await runIn(environment, "test", "llm")).toMatch(/^openai small, \d+ ms: The language model answered\.\n$/);
+    expect(JSON.parse(await runIn(environment, "test", "llm", "--json"))).toMatchObject({ ok: true, fallbacks: [] });
+    llm.answer(status(404));
+    expect(await messageOf(() => runIn(environment, "test", "llm"))).toContain("status 404: check the address");
+    expect(await messageOf(() => run("test", "llm"))).toContain("No language model is configured");
+    expect(await messageOf(() => run("test", "lm"))).toContain("Did you mean llm?");
+  } finally {
+    await llm.stop();
+  }
+});
+
+test("connect adds a model of another server with its key, which is in no output", async () => {
+  const stub = await startRemote("tei");
+  const secret = "sk-of-the-model-123";
+  const connect = ["connect", stub.origin, "--api", "tei", "--model", "BAAI/bge-m3", "--query-prefix", "query: "];
+  expect(await runIn({ MNEME_MODEL_KEY: secret }, ...connect)).toBe(
+    "baai-bge-m3 is added: an embedding model of 64 dimensions. To use it: mneme models use baai-bge-m3\n",
+  );
+  expect(stub.requests.every(({ headers }) => headers.get("authorization") === `Bearer ${secret}`)).toBe(true);
+  expect(stub.requests.some(({ body }) => body.inputs[0].startsWith("query: "))).toBe(true);
+  const file = join(folder.path, "key");
+  writeFileSync(file, `${secret}2\n`);
+  const rerank = ["connect", stub.origin, "--api", "tei", "--model", "m", "--task", "rerank", "--key-file", file];
+  expect(await run(...rerank, "--id", "ranks")).toContain("ranks is added: a reranker.");
+  expect(stub.requests.at(-1)?.headers.get("authorization")).toBe(`Bearer ${secret}2`);
+  expect(await run("list", "--json")).not.toContain(secret);
+  stub.behave(() => "redirect");
+  const later = await run(...connect, "--id", "later");
+  expect(later).toContain("later is added, but cannot be used yet: The endpoint redirects");
+  expect(later).toContain("tried again every two seconds");
+  await stub.stop();
+});
+
+test("connect refuses what it cannot use, before it calls a server", async () => {
+  const stub = await startRemote("tei");
+  const missing = join(folder.path, "none");
+  const blank = join(folder.path, "blank");
+  writeFileSync(blank, "two words");
+  const tei = [stub.origin, "--api", "tei", "--model", "m"];
+  for (const [argv, message] of [
+    [[stub.origin, "--api", "tei"], "Missing --model."],
+    [[stub.origin, "--model", "m"], "Missing --api."],
+    [[stub.origin, "--api", "grpc", "--model", "m"], "--api must be one of"],
+    [[...tei, "--task", "read"], "--task must be one of embed, rerank"],
+    [["ftp://127.0.0.1", "--api", "tei", "--model", "m"], "must be an http or https address"],
+    [[stub.origin, "--api", "openai", "--model", "m", "--task", "rerank"], "have no rerankers"],
+    [[stub.origin, "--api", "ollama", "--model", "m", "--says-purpose"], "cannot be told what a text is"],
+    [[...tei, "--key-file", missing], "cannot be read"],
+    [[...tei, "--key-file", blank], "must hold the key, and nothing else"],
+    [[...tei, "--max-tokens", "many"], "--max-tokens must be an integer"],
+    [[...tei, "--id", "Not An Id"], "'id' must begin with"],
+  ] as const) {
+    expect(await messageOf(() => run("connect", ...argv))).toContain(message);
+  }
+  const both = runIn({ MNEME_MODEL_KEY: "a" }, "connect", ...tei, "--key-file", blank);
+  expect(await messageOf(() => both)).toContain("cannot be used together");
+  expect(stub.requests).toEqual([]);
+  await stub.stop();
+});
+
+test("a remote model is tested where it is computed", async () => {
+  const stub = await startRemote("openai");
+  await run("connect", `${stub.origin}/v1`, "--api", "openai", "--model", "far");
+  const before = stub.requests.length;
+  expect(await run("test", "far")).toContain("different texts");
+  expect(stub.requests.length).toBeGreaterThan(before);
+  await stub.stop();
+});
+
+test("calibrate is asked for, shown in the list, and cancelled", async () => {
+  const stub = await startRemote("tei");
+  await run("connect", stub.origin, "--api", "tei", "--model", "far");
+  await stub.stop();
+  expect(await run("calibrate", "far", "--project", "second")).toContain("The calibration of far is asked for.");
+  expect(await run("list")).toContain("none (calibration waiting)");
+  const { data } = JSON.parse(await run("list", "--json"));
+  expect(data.find(({ id }: { id: string }) => id === "far").calibration_job.projectId).toBe(second);
+  expect(await run("calibrate", "far", "--cancel")).toBe("The calibration of far is cancelled.\n");
+  expect(await messageOf(() => run("calibrate", "far", "--cancel"))).toContain("No calibration of the model far");
+  expect(await messageOf(() => run("calibrate", ENGLISH))).toContain("ships with the program");
+  expect(await messageOf(() => run("calibrate", "none"))).toContain("There is no model 'none'");
+});
+
+test("calibrate --wait ends with the curves, and fails with the reason", async () => {
+  const stub = await startRemote("tei");
+  await run("connect", stub.origin, "--api", "tei", "--model", "far");
+  await stub.stop();
+  const store = connectStores(database, database, { clock, newWebhookSecret }).installedModels;
+  const { key } = (await store.get("far")) ?? {};
+  if (key === undefined) throw new Error("the model was not added");
+  const jobOf = async () => (await store.get("far"))?.calibrationJob ?? null;
+  const asked = () => until("it is asked for", jobOf);
+  const waiting = run("calibrate", "far", "--wait");
+  await store.finishCalibration(key, (await asked()).number, { "-": NEUTRAL_TUNING });
+  expect(await waiting).toBe("far is calibrated: its scores are probabilities.\n");
+  const failing = messageOf(() => run("calibrate", "far", "--wait"));
+  await store.noteCalibration(key, { ...(await asked()), state: "failed", error: "It reads no language." });
+  expect(await failing).toBe("It reads no language.");
 });
 
 test("unknown models, projects and flags are refused in one sentence", async () => {

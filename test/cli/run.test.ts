@@ -32,13 +32,17 @@ describe("commands", () => {
       ["mcp", ["--url URL"]],
       ["connect", ["--hooks", "--write"]],
       ["hook", ["--url URL"]],
+      ["status", ["--watch", "--json"]],
+      ["doctor", ["--json"]],
+      ["upgrade-check", ["--json"]],
+      ["completions", ["completions zsh"]],
       ["bench", ["--compare FILE", "bench modes"]],
     ];
     for (const [command, flags] of cases) {
       const { exitCode, stdout, stderr } = runMneme([command, "--help"], folder);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
       const [summary, ...tables] = stdout.trimEnd().split("\n");
-      expect(general).toContain(`  ${command.padEnd(8)}  ${summary}\n`);
+      expect(general).toContain(`  ${command.padEnd(13)}  ${summary}\n`);
       expect(tables.slice(0, 2)).toEqual(["", expect.stringMatching(new RegExp(`^Flags of ${command}\\b.*:$`))]);
       expect(general).toContain(tables.join("\n"));
       for (const flag of flags) expect(stdout).toContain(`\n  ${flag} `);

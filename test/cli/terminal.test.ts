@@ -1,7 +1,7 @@
 // Formatting for the terminal: aligned rows, readable durations, and suggestions for misspelled names.
 
 import { describe, expect, test } from "bun:test";
-import { alignRows, readableDuration } from "../../src/cli/terminal.ts";
+import { alignRows, readableBytes, readableDuration } from "../../src/cli/terminal.ts";
 import { didYouMean, nearestName } from "../../src/kit/nearest.ts";
 
 describe("rows", () => {
@@ -43,6 +43,11 @@ describe("a duration", () => {
   ] as const) {
     test(`of ${ms} ms reads ${text}`, () => expect(readableDuration(ms)).toBe(text));
   }
+});
+
+test("a size is shown in units of 1,000", () => {
+  const sizes = [0, 999, 1_000, 9_949, 10_400, 2_700_000, 63e9, 5e15];
+  expect(sizes.map(readableBytes)).toEqual(["0 B", "999 B", "1.0 KB", "9.9 KB", "10 KB", "2.7 MB", "63 GB", "5000 TB"]);
 });
 
 describe("a suggestion", () => {

@@ -23,6 +23,8 @@ export interface InBrowser {
   readonly urlBelow: string;
   /** Problems that the pages had: errors of scripts, blocked content, requests to other hosts. */
   readonly problems: string[];
+  /** Requests that the server refused because the key lacks a right. */
+  readonly refused: string[];
   /** Number of requests that the server answered. */
   requests: number;
   /** Whether the server answers at the moment. */
@@ -71,6 +73,7 @@ export async function startInBrowser(): Promise<InBrowser> {
     url,
     urlBelow: `${url}mneme/`,
     problems: [],
+    refused: [],
     requests: 0,
     isAway: false,
     open: async ({
@@ -92,6 +95,9 @@ export async function startInBrowser(): Promise<InBrowser> {
       page.on("dialog", (dialog) => {
         state.problems.push(`a script opened a dialog: ${dialog.message()}`);
         void dialog.dismiss();
+      });
+      page.on("response", (response) => {
+        if (response.status() === 403) state.refused.push(`${response.request().method()} ${response.url()}`);
       });
       page.on("request", (request) => {
         const target = request.url();

@@ -6,7 +6,13 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { PLANS } from "../../src/domain/project.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
-import { type Flights, type QueryQuotas, type RateWindow, UNLIMITED } from "../../src/ports/coordination.ts";
+import {
+  type Flights,
+  type QueryQuotas,
+  type RateWindow,
+  type TokenLimits,
+  UNLIMITED,
+} from "../../src/ports/coordination.ts";
 import type { Transactions } from "../../src/ports/transactions.ts";
 import { ManualClock } from "./manual-clock.ts";
 
@@ -15,6 +21,7 @@ export interface Coordinating {
   /** Windows of 60 s, whose time is that of the test's clock. */
   readonly window: RateWindow;
   readonly quotas: QueryQuotas;
+  readonly monthlyTokens: TokenLimits;
   readonly flights: Flights;
 }
 
@@ -114,6 +121,37 @@ export function coordinationContract(
       second?.release();
       expect(typeof (await untilReserved(() => reserve(node(1))))).toBe("object");
       for (const each of reserved) each.release();
+    });
+
+    test("parallel calls of a language model use as many tokens as if each had waited for the one before", async () => {
+      const [limit, estimate, each] = [1_000, 170, 60];
+      const { signal } = new AbortController();
+      const call = async ({ monthlyTokens }: Coordinating) => {
+        const { used, release } = await monthlyTokens.reserve(opened.project, estimate, [limit, 7], signal);
+        if (used >= limit) return false;
+        await opened.transactions.run((tx) => tx.accounts.countTokens(opened.project, { prompt: 50, completion: 10 }));
+        release();
+        release(); // a second call does nothing
+        return true;
+      };
+      const made = (await everywhere(40, call)).filter(Boolean);
+      expect(made).toHaveLength(Math.ceil(limit / each));
+    });
+
+    test("a call that waits for tokens ends when it is given up, and one without a limit never waits", async () => {
+      const { project } = opened;
+      const running = await node(0).monthlyTokens.reserve(project, 90, [50], new AbortController().signal);
+      expect(running.used).toBe(0);
+      const giving = new AbortController();
+      const waiting = node(1).monthlyTokens.reserve(project, 1, [50], giving.signal);
+      const free = await node(1).monthlyTokens.reserve(project, 1_000, [], giving.signal);
+      free.release();
+      giving.abort(new Error("given up"));
+      await expect(waiting).rejects.toThrow("given up");
+      running.release();
+      const next = await node(1).monthlyTokens.reserve(project, 1, [50], new AbortController().signal);
+      expect(next.used).toBe(0);
+      next.release();
     });
   });
 }

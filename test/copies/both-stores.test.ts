@@ -114,6 +114,23 @@ async function fill(service: TestService): Promise<void> {
   await settled(service);
 }
 
+/** Adds a model with curves that were fitted for it, and a calibration that is asked for. */
+async function addCalibratedModel({ url, dataDir }: Place): Promise<void> {
+  const tunings = JSON.stringify({ "-": { calibration: "fitted", typicalCosine: 0.1 + 0.2 } });
+  const job = JSON.stringify({ number: 3, projectId: null, state: "failed", done: 0, total: null, error: "é" });
+  await changeRows(
+    { dataDir, database: url },
+    `INSERT INTO installed_models (id, task, kind, source, languages, is_calibrated, status, tunings, calibration_job,
+      calibration_number, created_at)
+    VALUES ('far', 'embed', 'installed', '/models/far', '["en"]', 0, 'failed', '${tunings}', '${job}', 3, 7)`,
+  );
+}
+
+const modelsOf = ({ url, dataDir }: Place) =>
+  (storedRows({ dataDir, database: url }).get("installed_models") ?? []).map(
+    ({ model_key: _, ...row }) => row, // the databases number rows in their own ways
+  );
+
 const search = async ({ call }: TestService, query: string) =>
   (await call("POST", "/v1/memories/search", { query, mode: "hybrid", limit: 5 })).body.results.map(
     ({ memory_id, score }: { memory_id: string; score: number }) => [memory_id, score],
@@ -132,14 +149,18 @@ withPostgres("commands on copies", () => {
     for (const database of databases) await database.giveBack();
   });
 
-  test("an export is the same file after a move to PostgreSQL", async () => {
+  test("an export is the same file after a move to PostgreSQL, and models keep their curves", async () => {
     const [from, to] = [await newPlace("embedded", "moved-from"), await newPlace("postgres", "moved-to")];
     const { service, stop } = await serve(from);
     await fill(service);
+    await addCalibratedModel(from);
+    const models = modelsOf(from);
     const before = await exported(from, "moved-from.jsonl");
     await stop();
     await migrateCommand(["--from", from.dataDir, "--to", to.url ?? ""], startOn(from));
     expect(await exported(to, "moved-to.jsonl")).toEqual(before);
+    expect(models.map(({ id }) => id)).toEqual(["far"]);
+    expect(modelsOf(to)).toEqual(models);
   });
 
   test("what a killed import left in a database is erased after an hour, and not before", async () => {
@@ -172,6 +193,7 @@ withPostgres("commands on copies", () => {
       place = await newPlace(kind, `source-${kind}`);
       server = await serve(place);
       await fill(server.service);
+      await addCalibratedModel(place);
     });
     afterAll(() => server.stop());
 
@@ -198,12 +220,13 @@ withPostgres("commands on copies", () => {
       await other.stop();
     });
 
-    test("a backup is restored to the same content", async () => {
+    test("a backup is restored to the same content, and the same models with their curves", async () => {
       const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
       expect(said).toContain("5 memories and 1 unread uploads");
       const restored = { dataDir: path(`restored-${kind}`), url: null };
       await restore([path(`backup-${kind}`), ...flagsOf(restored)], startOn(restored));
       expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
+      expect(modelsOf(restored)).toEqual(modelsOf(place));
       const opened = await serve(restored);
       expect(await keptFiles(opened.service)).toEqual(await keptFiles(server.service));
       await opened.stop();
@@ -214,7 +237,8 @@ withPostgres("commands on copies", () => {
     test("reindex gives the same answers on every node, while searches go on", async () => {
       const before = await search(server.service, "the key of the boathouse");
       expect(before.length).toBeGreaterThan(1);
-      const known = new Set(before.map(([id]: [string]) => id));
+      const { body: listed } = await server.service.call("GET", "/v1/memories?limit=100");
+      const known = new Set(listed.data.map(({ id }: { id: string }) => id));
       const other = kind === "postgres" ? await serve({ ...place, dataDir: path("other-node") }) : null;
       if (other !== null) expect(await search(other.service, "the key of the boathouse")).toEqual(before);
       const firsts = () =>
@@ -224,7 +248,7 @@ withPostgres("commands on copies", () => {
       const firstsBefore = firsts();
       let isDone = false;
       const searches = (async () => {
-        // a search that is in progress may miss memories that are just being replaced
+        // a search that is in progress may miss memories that are just being replaced, and show others instead
         while (!isDone)
           for (const [id] of await search(server.service, "the key of the boathouse")) expect(known).toContain(id);
       })();

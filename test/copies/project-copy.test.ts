@@ -107,6 +107,9 @@ async function fill(service: TestService, site: URL): Promise<void> {
   }
   const [entity] = (await call("GET", "/v1/graph/entities?limit=1")).body.data;
   expect((await call("PUT", `/v1/graph/entities/${entity.id}`, { name: "A name of its own" })).status).toBe(200);
+  const expected = { memory_ids: [kept.body.id] };
+  await call("POST", "/v1/cases", { query: "Where is the key?", mode: "fast", expected });
+  await call("POST", "/v1/cases", { query: "Where is the whale?", expected: { not_found: true } });
 }
 
 /** Rows that refer to a project which is not visible. */
@@ -180,7 +183,7 @@ describe("an exported project", () => {
     });
     expect(of("memory")[3]).toMatchObject({
       source: { filename: "manual.md" },
-      document: { marks: [] },
+      document: { marks: expect.arrayContaining([{ at: 0, place: { line: 1 } }]) },
       has_file: false,
     });
     expect(of("message").map(({ role }) => role)).toEqual(["user", "assistant"]);
@@ -190,6 +193,10 @@ describe("an exported project", () => {
     expect(of("relation")).toMatchObject([{ kind: "refines", by: "person", state: "active", evidence: null }]);
     const digits = expect.stringMatching(/^[0-9a-f]{16}$/);
     expect(of("entity")).toMatchObject([{ entity: digits, name: "A name of its own", merged_into: null }]);
+    expect(of("case")).toMatchObject([
+      { query: "Where is the key?", mode: "fast", userId: null, memory_ids: [expect.stringMatching(/^mem_/)] },
+      { query: "Where is the whale?", mode: null, memory_ids: null },
+    ]);
     const by = expect.stringMatching(/^key_/);
     expect(of("earlier_text")).toMatchObject([{ content: "Bob's first draft.", version: 1, passages: 1, by }]);
     expect(of("earlier_relation")).toMatchObject([{ kind: "duplicates", by: "person", removed_by: by }]);

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { ByteReader } from "../../src/compose/byte-reader.ts";
 import { bodyOf } from "../../src/compose/frames.ts";
-import { RateLimit } from "../../src/kit/rate-limit.ts";
+import { ByteRateLimit } from "../../src/kit/byte-rate-limit.ts";
 import { decodeRow, encodeRow } from "../../src/stores/copies/row-lines.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { until } from "../support/until.ts";
@@ -34,7 +34,7 @@ test("lines and blocks of bytes are read from a stream, however it is cut", asyn
 
 test("a limit of bytes per second makes its caller wait, and no limit does not", async () => {
   const clock = new ManualClock();
-  const limit = new RateLimit(1_000, clock);
+  const limit = new ByteRateLimit(1_000, clock);
   let taken = 0;
   const taking = (async () => {
     for (; taken < 3; taken++) await limit.take(500);
@@ -47,7 +47,7 @@ test("a limit of bytes per second makes its caller wait, and no limit does not",
     clock.advance(1);
   }
   await taking;
-  await new RateLimit(null, clock).take(1e12);
+  await new ByteRateLimit(null, clock).take(1e12);
 });
 
 test("an answer that nobody reads ends, and what it holds is released", async () => {

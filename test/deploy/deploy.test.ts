@@ -7,8 +7,10 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { YAML } from "bun";
 import { parseConfig } from "../../src/config.ts";
+import { instructionsOf, listIn } from "../binary/dockerfile.ts";
 import { HAPROXY_MISSING } from "../nodes/cluster/haproxy.ts";
 import { LIBRARIES, PROGRAMS } from "../nodes/cluster/parts.ts";
+import { startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
 
 const DEPLOY = join(ROOT, "deploy");
@@ -101,6 +103,17 @@ for (const unit of UNITS) {
     },
   );
 }
+
+test("the health check of the image sees whether a server answers on its port", async () => {
+  const check = instructionsOf(textOf("mneme.Dockerfile")).find(({ keyword }) => keyword === "HEALTHCHECK");
+  const command = listIn(check?.argument ?? "");
+  const server = await startServer();
+  const { port } = new URL(server.url);
+  expect(run(command, { MNEME_PORT: port })).toEqual([true, ""]);
+  await server.stop();
+  const [isHealthy] = run(command, { MNEME_PORT: port });
+  expect(isHealthy).toBe(false);
+});
 
 const helm = [Bun.which("helm"), join(homedir(), "go/bin/helm")].find((path) => path !== null && existsSync(path));
 test.skipIf(helm === undefined)(

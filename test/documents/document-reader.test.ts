@@ -78,7 +78,7 @@ describe("reading files", () => {
       reader.read(fileOf(" ")),
     ]);
     expect(outcomes.slice(0, 3)).toEqual([
-      { content: "Buy milk.\nCall Ada.", title: null, marks: [] },
+      { content: "Buy milk.\nCall Ada.", title: null, marks: [{ at: 0, place: { line: 1 } }] },
       { content: "a: 🎉", title: "a file", marks: [] },
       { content: "One\n\nTwo", title: "T", marks: [] },
     ]);

@@ -29,6 +29,6 @@ test("extensions are in lower case and without a dot", () => {
 test("messages list every format with a name", () => {
   expect(FORMAT_NAMES).toBe(
     "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML, IPYNB, JSON, ODT, ODS, ODP, EPUB, RTF, XML, YAML, SRT, VTT, ICS, " +
-      "VCF, MBOX, EML, MSG, ZIP, PNG, JPEG, WebP and TIFF",
+      "VCF, MBOX, EML, MSG, ZIP, DOC, XLS, PPT, PNG, JPEG, WebP and TIFF",
   );
 });

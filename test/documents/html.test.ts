@@ -102,7 +102,7 @@ describe("text", () => {
     ],
     "labels around fields are apart": [
       "<label>Red<input type=radio></label><label>Blue<input type=radio></label>",
-      "Red Blue",
+      "Red ☐ Blue ☐",
     ],
     "labels of buttons within a text belong to it": [
       "<p>Press <button>Save</button> and then <button type=button><b>Close</b></button>.<ul><li><button>Next</button> opens the page.</ul>",
@@ -123,6 +123,54 @@ describe("text", () => {
     "a panel may only be named by its tab": [
       "<ul role=tablist><li role=tab aria-controls=x>Size</ul><div id=x hidden>Two metres</div><div id=y hidden>no</div>",
       "- Size\n\nTwo metres",
+    ],
+    "collapsed parts are read": [
+      "<h3><button aria-expanded=false aria-controls=c1>Parking</button></h3><div id=c1 hidden>Lot P4 is free.</div>",
+      "### Parking\n\nLot P4 is free.",
+    ],
+    "collapsed parts of Bootstrap are read": [
+      '<p><a data-bs-toggle=collapse href="#c2">Fees</a><div id=c2 style="display:none">12.50</div><p><button data-toggle=collapse data-target="#c3">More</button><div id=c3 hidden>Pay at the desk.</div>',
+      "Fees\n\n12.50\n\nPay at the desk.",
+    ],
+    "what a menu or a switch shows stays hidden": [
+      "<p>a<button aria-haspopup=true aria-expanded=false aria-controls=m>Menu</button><div id=m hidden>no</div><p>b<button aria-controls=n>x</button><div id=n hidden>no</div>",
+      "a Menu\n\nb x",
+    ],
+    "fields show their values": [
+      "<p><label>Size</label><select><option>S</option><option selected>M</option></select> <label>Colour</label><input value=Olive> <label><input type=checkbox checked> Gift</label> <label><input type=radio> Post</label> <input type=hidden value=no><input type=submit value=no><input type=password value=no>",
+      "Size M Colour Olive ☑ Gift ☐ Post",
+    ],
+    "texts of fields and measures are values": [
+      "<p><label>Note</label><textarea>Ring twice</textarea>. Fuel: <meter value=.6>60 %</meter>, done: <progress value=3 max=10>30 %</progress>.",
+      "Note Ring twice. Fuel: 60 %, done: 30 %.",
+    ],
+    "a button of an accordion shows the element behind it": [
+      "<button class=accordion>Refunds</button><div class=panel style='display:none'>Within 30 days.</div><button class='btn collapsible'>Post</button><div hidden>Free.</div><div hidden>no</div>",
+      "Refunds\n\nWithin 30 days.\n\nPost\n\nFree.",
+    ],
+    "tables of generic elements are tables": [
+      "<div role=table><div role=rowgroup><div role=row><span role=columnheader>Name</span><span role=columnheader>Age</span></div></div><div role=row><span role=cell>Liv</span><span role=cell>44</span></div></div>",
+      "Name | Age\nName: Liv | Age: 44",
+    ],
+    "names and values of properties are apart": [
+      "<div><span class=label>Height</span><span class=value>190 cm</span></div><p><span class=drop>T</span><span>he</span> end",
+      "Height 190 cm\n\nThe end",
+    ],
+    "deleted text stays out of a page with little content": [
+      "<p>Now <del>everything that was said in the former text</del> 39 €",
+      "Now 39 €",
+    ],
+    "tasks are done or open": [
+      "<ul><li><input type=checkbox checked> Paint<li><input type=checkbox> Sand</ul><input type=checkbox id=menu><p>End",
+      "- ☑ Paint\n- ☐ Sand\n\nEnd",
+    ],
+    "styles raise and lower text as elements do": [
+      '<p>4.7 × 10<span style="vertical-align: super; font-size:70%">6</span>, 1997<span class="superscript">12</span>, x<span style="vertical-align:sub">i</span>, m<font style="vertical-align:-0.3em">1</font>',
+      "4.7 × 10^6, 1997[12], x_i, m_1",
+    ],
+    "other styles do not": [
+      '<p>10<span style="vertical-align: middle">6</span>, 10<span style="vertical-align:0px">6</span>, 10<span class="supply">6</span>',
+      "106, 106, 106",
     ],
     "tabs in a navigation element are read": [
       "<main><nav><a href=x>Home</a><div role=tablist><button role=tab>Monday</button><button role=tab>Tuesday</button></div><a href=y>End</a></nav><div role=tabpanel>a</div></main>",
@@ -249,7 +297,7 @@ describe("skipped elements", () => {
     "<aside>gone</aside>",
     "<button>gone</button>",
     "<div><button>gone</button> <button>gone</button></div>",
-    "<form><p><button>gone</button><select><option>gone</select><textarea>gone</textarea></form>",
+    "<form><p><button>gone</button><select><option>gone</select></form>",
     "<div hidden>gone<div>gone</div></div>",
     "<span aria-hidden=true>gone</span>",
     '<div style="color:red; DISPLAY : none !important">gone</div>',

@@ -1,11 +1,41 @@
 // Tests Markdown files: each row of a table has its column names, and all other lines stay as they are.
 
 import { describe, expect, test } from "bun:test";
-import { withNamedRows } from "../../src/documents/text/markdown-tables.ts";
+import { NamedRows } from "../../src/documents/text/markdown-tables.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { seeded } from "../support/seeded.ts";
+import { partsOf, SCRIPT_CASES } from "./fixtures/scripts.ts";
 
-const read = (...pieces: string[]) => [...withNamedRows(pieces)].join("");
+const read = (...pieces: string[]) => [...new NamedRows().of(pieces)].join("");
+
+describe("scripts", () => {
+  test("are written as in all formats", () => {
+    const html = (written: string) =>
+      partsOf(written)
+        .map(({ text, level }) => (level === 0 ? text : level > 0 ? `<sup>${text}</sup>` : `<SUB>${text}</SUB>`))
+        .join("");
+    for (const [written, expected] of SCRIPT_CASES) expect(read(`${html(written)}\n`)).toContain(expected);
+  });
+
+  test("may be links to notes, and may stand in tables", () => {
+    expect(read("The port[^2] had 12<sup>[3](#n3)</sup> cranes and 7<sup><a href='#n4'>4</a></sup> boats.")).toBe(
+      "The port[^2] had 12[3] cranes and 7[4] boats.",
+    );
+    expect(read("|a|b|\n|-|-|\n|10<sup>6</sup>|48.312<sup>4</sup>|")).toBe("a | b\na: 10^6 | b: 48.312[4]");
+  });
+
+  test("stay in code, and so does what is no script", () => {
+    for (const text of [
+      "`10<sup>6</sup>`",
+      "```\n10<sup>6</sup>\n```",
+      "10<sup>6",
+      "10</sup>6",
+      "<supper>6</supper>",
+    ]) {
+      expect(read(text)).toBe(text);
+    }
+  });
+});
 
 describe("a table", () => {
   const cases: Readonly<Record<string, readonly [written: string, read: string]>> = {
@@ -113,4 +143,45 @@ describe("what is no table stays as it is:", () => {
       expect({ seed, round, text, missing }).toEqual({ seed, round, text, missing: [] });
     }
   });
+});
+
+/** The number of the file's line that each line of the written text is, by the marks. */
+function linesRead(file: string): readonly (readonly [line: string, number: number])[] {
+  const rows = new NamedRows();
+  const text = [...rows.of([file])].join("");
+  let at = 0;
+  return text.split("\n").map((line, position) => {
+    const start = at;
+    at += line.length + 1;
+    return [line, position + (rows.marks.findLast((mark) => mark.at <= start)?.line ?? Number.NaN)] as const;
+  });
+}
+
+test("lines of the text are counted as in the file, also behind tables, whose second line is left out", () => {
+  const file = "# Prices\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| | |\n| 3 | 4 |\n\nBehind.\n| c | d |\n|--|--|\nEnd.";
+  expect(linesRead(file)).toEqual([
+    ["# Prices", 1],
+    ["", 2],
+    ["a | b", 3],
+    ["a: 1 | b: 2", 5],
+    ["a: 3 | b: 4", 7],
+    ["", 8],
+    ["Behind.", 9],
+    ["c | d", 10],
+    ["End.", 12],
+  ]);
+});
+
+test("lines that stay as they are keep their number in any file", () => {
+  const random = seeded(7);
+  const parts = ["plain", "| a | b |", "|---|---|", "| 1 | 2 |", "", "- item", "```", "> | x | y |", "# Head"];
+  for (let round = 0; round < 300; round++) {
+    const file = Array.from(
+      { length: 30 },
+      (_, at) => `${parts[Math.floor(random() * parts.length)]}${at % 3 ? "" : at}`,
+    );
+    for (const [line, number] of linesRead(file.join("\n"))) {
+      if (file.includes(line) && line.startsWith("plain")) expect(file[number - 1]).toBe(line);
+    }
+  }
 });

@@ -258,9 +258,58 @@ describe("texts of pictures", () => {
     expect(text instanceof ReadFailure ? text.message : text.pieces.join("")).toBe(
       "Before.\n\n[picture: The key is here.]\n\nAfter.",
     );
+    expect(text instanceof ReadFailure ? [] : text.marks).toEqual([{ at: 9, ocrConfidence: 0.9 }, { at: 38 }]);
     const without = await read(bytes, docx, new PictureTexts("missing", new Map()));
     expect(without instanceof ReadFailure ? [] : without.warnings).toEqual([
       "1 picture was not read: text recognition is not installed (mneme models pull ocr).",
     ]);
+  });
+
+  test("a picture on a sheet is read, with the cells that it covers", async () => {
+    const { xlsx, xml, rowsOf, references } = await import("./office/office-file.ts");
+    const corner = (name: string, column: number, row: number) =>
+      `<xdr:${name}><xdr:col>${column}</xdr:col><xdr:row>${row}</xdr:row></xdr:${name}>`;
+    const anchor = `<xdr:twoCellAnchor>${corner("from", 1, 2)}${corner("to", 3, 8)}<xdr:pic><xdr:blipFill><a:blip r:embed="p1"/></xdr:blipFill></xdr:pic></xdr:twoCellAnchor>`;
+    const bytes = xlsx(
+      [{ name: "S", content: rowsOf(["a", "b"]), related: [["d1", "drawing", "../drawings/drawing1.xml"]] }],
+      {
+        "drawings/drawing1.xml": xml("xdr:wsDr", anchor),
+        "drawings/_rels/drawing1.xml.rels": references(["p1", "image", "../media/a.png"]),
+        "media/a.png": await bytesOf("note.png"),
+      },
+    );
+    const type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    const listed = await read(bytes, type, wanted());
+    expect(listed instanceof UnreadPictures && listed.ids).toEqual(["xl/media/a.png"]);
+    const pictures = await formatOfMediaType(type).openPictures?.(bytes);
+    expect((await pictures?.read("xl/media/a.png"))?.width).toBe(900);
+    const known = new Map([textOf("xl/media/a.png", "The key is here.")]);
+    const text = await read(bytes, type, new PictureTexts("done", known));
+    if (text instanceof ReadFailure) throw text;
+    expect(text.pieces.join("")).toBe("## S\n\na | b\n\n[picture: The key is here.]");
+    expect(text.marks.at(-1)).toMatchObject({ cells: "B3:D9", ocrConfidence: 0.9 });
+  });
+
+  test("a picture that a page contains is read where it stands, and others are never fetched", async () => {
+    const png = await bytesOf("note.png");
+    const source = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
+    const page = `<p>Before.<p><img src="${source}" alt="Plate"><p><img src="https://example.org/a.png"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><nav><img src='${source}'></nav><p>After.`;
+    const bytes = new TextEncoder().encode(page);
+    const listed = await read(bytes, "text/html", wanted());
+    expect(listed instanceof UnreadPictures && listed.ids).toEqual(["1"]);
+    const pictures = await formatOfMediaType("text/html").openPictures?.(bytes);
+    expect((await pictures?.read("1"))?.width).toBe(900);
+    expect(await refusal(() => pictures?.read("3"))).toContain("missing");
+    const known = new Map([textOf("1", "The key is here."), textOf("2", "Menu")]);
+    const text = await read(bytes, "text/html", new PictureTexts("done", known));
+    if (text instanceof ReadFailure) throw text;
+    expect(text.pieces.join("")).toBe("Before.\n\nPlate\n\n[picture: The key is here.]\n\nAfter.");
+    expect(text.marks).toEqual([{ at: 16, ocrConfidence: 0.9 }, { at: 45 }]);
+    const without = await read(bytes, "text/html", new PictureTexts("missing", new Map()));
+    expect(without instanceof ReadFailure ? [] : without.warnings).toEqual([
+      "1 picture was not read: text recognition is not installed (mneme models pull ocr).",
+    ]);
+    const off = await read(bytes, "text/html", new PictureTexts("off", new Map()));
+    expect(off instanceof ReadFailure ? null : off.warnings).toBeUndefined();
   });
 });

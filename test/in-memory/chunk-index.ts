@@ -42,6 +42,7 @@ import {
   type Seeds,
   type StoredMemory,
   type StoredText,
+  type VectorIndexState,
   type VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import type { PlacedMemory } from "../../src/ports/map-store.ts";
@@ -164,6 +165,10 @@ export class InMemoryChunkIndex implements ChunkIndex {
   /** Does nothing: removed chunks take no space. */
   compact(): Promise<boolean> {
     return this.#calls.change("index.compact", [], () => true);
+  }
+
+  async vectorIndexes(): Promise<ReadonlyMap<ProjectId, VectorIndexState>> {
+    return new Map([...this.#projects].map(([id, project]) => [id, project.vectorIndex()]));
   }
 
   drop(id: ProjectId): Promise<void> {
@@ -469,6 +474,15 @@ export class InMemoryProjectIndex implements ProjectIndex {
       const rows = this.#find(chunkKeys).map((chunk) => chunk?.vectors.get(fingerprint) ?? missing);
       return Float32Array.from(rows.flatMap((row) => [...row]));
     });
+  }
+
+  async chooseVectorIndex(): Promise<void> {
+    // every search compares all vectors
+  }
+
+  vectorIndex(): VectorIndexState {
+    const none = { graphChunks: 0, vectorsMissing: 0, graphSearches: 0, note: null };
+    return { ...none, isGraphActive: false, build: null };
   }
 
   models(): Promise<IndexModels> {

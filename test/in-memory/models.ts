@@ -6,12 +6,13 @@ import type {
   Embedder,
   Embedders,
   EmbedOptions,
+  LocalModels,
   Priority,
   Reranker,
   Rerankers,
   ScoreOptions,
 } from "../../src/ports/models.ts";
-import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
+import { ENGLISH_TUNING, embeddersOf, localModelsOf } from "../support/shipped-models.ts";
 import { type Delay, Delays } from "./delays.ts";
 
 /** Options of `WordModels`. */
@@ -37,6 +38,7 @@ const WORDS = /[\p{L}\p{N}]+/gu;
 export class WordModels implements Embedder, Reranker {
   readonly tuning = ENGLISH_TUNING;
   readonly rerankers: Rerankers = { for: ({ id }) => (id === this.id ? this : null) };
+  readonly local: LocalModels;
   readonly dimensions: number;
   readonly id: string;
   readonly fingerprint: string;
@@ -63,6 +65,7 @@ export class WordModels implements Embedder, Reranker {
     this.#callsMax = callsMax;
     this.#delays = delays;
     this.embedders = embeddersOf(this);
+    this.local = localModelsOf(this);
   }
 
   embed(texts: readonly string[], { priority, signal, onBegin }: EmbedOptions): Promise<Float32Array> {

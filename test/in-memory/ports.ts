@@ -54,6 +54,8 @@ export function inMemoryPorts(script: Script, delays: Delay = new Delays()): Por
         projectsHere: null,
         indexUsage: null,
         coordination: null,
+        databaseBytes: null,
+        readingThreads: null,
         upkeep: [],
         verifyIndexes: null,
         copies: null,
@@ -85,6 +87,7 @@ function wordModels(delays: Delay): PortOpeners["startModels"] {
     return {
       embedders: models.embedders,
       rerankers: models.rerankers,
+      local: models.local,
       preparer,
       documents,
       pictures: pictureRecogniserFor(config, log, closers),

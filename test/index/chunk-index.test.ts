@@ -23,7 +23,7 @@ chunkIndexContract("Embedded", async () => {
       archive,
       quarantine: new Quarantine(join(folder.path, "quarantine"), systemClock),
       log: createLog("silent"),
-      models: [MODEL, OTHER_MODEL],
+      models: () => [MODEL, OTHER_MODEL],
       reserveChunkKeys: async (count) => {
         await Promise.resolve();
         const first = nextChunkKey;

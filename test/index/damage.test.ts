@@ -57,7 +57,7 @@ async function open(folder: string, countDamaged: (passages: number) => void = (
     archive,
     quarantine: new Quarantine(join(folder, "quarantine"), systemClock),
     log,
-    models: [MODEL, OTHER_MODEL],
+    models: () => [MODEL, OTHER_MODEL],
     countDamaged,
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);

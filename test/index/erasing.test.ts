@@ -38,7 +38,7 @@ beforeEach(async () => {
     archive,
     quarantine: new Quarantine(join(home.path, "quarantine"), systemClock),
     log,
-    models: [MODEL],
+    models: () => [MODEL],
     countDamaged: () => undefined,
     reserveChunkKeys: (count) => {
       nextChunkKey += BigInt(count);

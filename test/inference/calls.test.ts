@@ -66,7 +66,7 @@ describe("a vector is refused with one sentence that names the model", () => {
         owner: call,
         fault: {
           code: "internal_error",
-          message: "The model e computed a vector that has not unit length; nothing was stored.",
+          message: "The model e computed a vector that does not have unit length; nothing was stored.",
         },
       });
       expect(call.isSettled).toBeFalse();

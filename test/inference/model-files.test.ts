@@ -40,17 +40,46 @@ function problemOf(models: string): string {
   throw new Error("the model can be used");
 }
 
-describe("the shipped models", () => {
-  const { embedders, rerankers, problems } = readModels(MODELS_DIR);
+describe("a reader", () => {
+  const reader = JSON.parse(readFileSync(join(MODELS_DIR, "mneme-reader", "model.json"), "utf8"));
+  const wordsOf = (words: Readonly<Record<string, string>>) => {
+    const models = modelsWith(ENGLISH, () => undefined);
+    for (const [id, model] of Object.entries(words)) {
+      mkdirSync(join(models, id));
+      const manifest = { ...reader, id, words: { ...reader.words, model } };
+      writeFileSync(join(models, id, "model.json"), JSON.stringify(manifest));
+    }
+    return readModels(models);
+  };
 
-  test("are two embedders and their reranker", () => {
+  test.each([
+    ["itself", { one: "one" }],
+    ["another one, which names it", { one: "two", two: "one" }],
+    ["another one in a circle of three", { one: "two", two: "three", three: "one" }],
+    ["another one, which names itself", { one: "two", two: "two" }],
+    ["a reranker", { one: RERANKER }],
+    ["a model that is not there", { one: "none" }],
+  ])("whose words are those of %s cannot be used, and the others can", (_, words) => {
+    const { readers, problems, embedders } = wordsOf(words);
+    expect([readers.size, embedders.size]).toEqual([0, 1]);
+    for (const [id, model] of Object.entries(words)) {
+      expect(problems.get(id)?.message).toContain(`${id}/model.json: there is no embedder ${model} beside it`);
+    }
+  });
+});
+
+describe("the shipped models", () => {
+  const { embedders, rerankers, readers, problems } = readModels(MODELS_DIR);
+
+  test("are two embedders, their reranker, and the reader of one", () => {
     expect([...embedders.keys()]).toEqual([ENGLISH, MULTILINGUAL]);
     expect([...rerankers.keys()]).toEqual([RERANKER]);
+    expect([...readers.values()].map(({ id, words }) => [id, words?.id])).toEqual([["mneme-reader", MULTILINGUAL]]);
     expect([...problems]).toEqual([]);
   });
 
   test("have the files of their manifests, with their checksums, and a card", async () => {
-    for (const model of [...embedders.values(), ...rerankers.values()]) {
+    for (const model of [...embedders.values(), ...rerankers.values(), ...readers.values()]) {
       await verifyModelFiles(model);
       expect(existsSync(model.referencePath)).toBe(true);
       expect(existsSync(join(MODELS_DIR, model.id, "MODEL_CARD.md"))).toBe(true);
@@ -99,18 +128,22 @@ describe("a manifest that is not valid gives one line with its path, the field a
     ["a missing field", (m) => delete m.dimensions, " has no field dimensions"],
     ["an unknown field", (m) => (m.colour = "red"), ": there is no field colour; remove it"],
     ["another id than its folder", (m) => (m.id = "x"), `: id must be "${ENGLISH}", not "x"`],
-    ["an unknown kind", (m) => (m.kind = "poet"), ': kind must be "embedder" or "reranker", not "poet"'],
+    ["an unknown kind", (m) => (m.kind = "poet"), ': kind must be "embedder" or "reranker" or "reader", not "poet"'],
     ["no tokeniser", (m) => delete m.tokenizer, " has no field tokenizer"],
     ["an old tokeniser", (m) => (m.tokenizer = "t.json"), ": tokenizer must be a JSON object"],
     [
       "an unknown kind of tokeniser",
       (m) => Object.assign(m.tokenizer as object, { kind: "bpe" }),
-      ': tokenizer.kind must be "wordpiece" or "unigram", not "bpe"',
+      ': tokenizer.kind must be "wordpiece" or "unigram" or "huggingface", not "bpe"',
     ],
     ["a path as a file", (m) => (m.file = "../model.onnx"), ': file must be a file name, not "../model.onnx"'],
     ["a short checksum", (m) => (m.sha256 = "12"), ': sha256 must be a SHA-256 of 64 digits, not "12"'],
-    ["no dimensions", (m) => (m.dimensions = 0), ": dimensions must be an integer above 0, not 0"],
-    ["a text as dimensions", (m) => (m.dimensions = "384"), ': dimensions must be an integer above 0, not "384"'],
+    ["no dimensions", (m) => (m.dimensions = 0), ": dimensions must be an integer from 1 to 8192, not 0"],
+    [
+      "a text as dimensions",
+      (m) => (m.dimensions = "384"),
+      ': dimensions must be an integer from 1 to 8192, not "384"',
+    ],
     [
       "chunks that it cannot read",
       (m) => (m.chunk_tokens = 257),
@@ -121,14 +154,21 @@ describe("a manifest that is not valid gives one line with its path, the field a
       (m) => (m.prefixes = { query: 1, passage: "" }),
       ": prefixes.query must be a text, which may be empty, not 1",
     ],
-    ["pooling outside", (m) => (m.pooling = "mean"), ': pooling must be "in the graph", not "mean"'],
-    ["no languages", (m) => (m.languages = []), ": languages must be a list of BCP 47 tags, not []"],
+    [
+      "an unknown pooling",
+      (m) => (m.pooling = "max"),
+      ': pooling must be "in the graph" or "output" or "cls" or "mean" or "last", not "max"',
+    ],
+    [
+      "more stored dimensions than computed ones",
+      (m) => (m.stored_dimensions = 385),
+      ": stored_dimensions must be an integer from 1 to 384, not 385",
+    ],
     [
       "a language that is no tag",
       (m) => (m.languages = ["en", "e n"]),
       ': languages must be a list of BCP 47 tags, not ["en","e n"]',
     ],
-    ["no retrieval", (m) => delete (m as Record<string, unknown>).retrieval, " has no field retrieval"],
     ["a missing mode", (m) => delete m.retrieval.modes?.precise, " has no field retrieval.modes.precise"],
     [
       "a negative weight",

@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import {
   estimateTokens,
   type LaneRole,
+  type PairsUnit,
   Schedule,
-  type ScoreUnit,
   type TextUnit,
   type UnitOwner,
 } from "../../src/adapters/inference/schedule.ts";
@@ -26,7 +26,7 @@ function texts(owner: UnitOwner, count: number, tokens = 256): TextUnit<UnitOwne
   return Array.from({ length: count }, (_, n) => text(owner, `${owner.priority} ${n}`, tokens));
 }
 
-function rerank(name: string): ScoreUnit<UnitOwner> {
+function rerank(name: string): PairsUnit<UnitOwner> {
   return {
     op: "score",
     owner: PERSON,
@@ -51,7 +51,7 @@ function taken(
   isQuiet = true,
 ): string[] | null {
   const slice = schedule.take({ ...ON_CPU, role, inFlight, tookQueryLast, isQuiet });
-  return slice === null ? null : slice.units.map((unit) => (unit.op === "score" ? unit.query : unit.text));
+  return slice === null ? null : slice.units.map((unit) => ("query" in unit ? unit.query : unit.text));
 }
 
 describe("several models", () => {

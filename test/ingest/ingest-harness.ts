@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
@@ -53,7 +54,8 @@ import { StoreQuarantine } from "../../src/stores/store-quarantine.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../preparation/fixtures/models.ts";
-import { NO_RECOGNITION } from "../support/no-recognition.ts";
+import { NO_OPERATOR_LLM } from "../support/llm.ts";
+import { NO_DESCRIPTIONS, NO_RECOGNITION } from "../support/no-recognition.ts";
 import { searchVectors } from "../support/search-legs.ts";
 import { ENGLISH_TUNING, embeddersOf } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -202,6 +204,8 @@ class WatchedIndex implements ChunkIndex {
       entityPath: (...asked) => project.entityPath(...asked),
       passages: (keys) => project.passages(keys),
       models: () => project.models(),
+      chooseVectorIndex: (name) => project.chooseVectorIndex(name),
+      vectorIndex: () => project.vectorIndex(),
       beginModel: (model) => project.beginModel(model),
       missingVectors: () => project.missingVectors(),
       addVectors: (chunks, vectors) => project.addVectors(chunks, vectors),
@@ -253,6 +257,8 @@ class WatchedIndex implements ChunkIndex {
   eraseReplaced(): Promise<void> {
     return this.#index.eraseReplaced();
   }
+
+  vectorIndexes: ChunkIndex["vectorIndexes"] = () => this.#index.vectorIndexes();
 
   drop(id: ProjectId): Promise<void> {
     return this.#index.drop(id);
@@ -354,16 +360,18 @@ export async function openIngestHarness(
         archive,
         quarantine: new Quarantine(join(folder, "quarantine"), clock),
         log,
-        models: [embedder, otherEmbedder],
+        models: () => [embedder, otherEmbedder],
         reserveChunkKeys: async (count) => jobs.reserveChunkKeys(count),
       }),
   );
-  const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
+  const operator = { ...NO_OPERATOR_LLM, baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's" };
+  const monthlyTokens = new MonthlyTokens(localMonthlyTokens(accounts), clock);
   const newWorker = () => {
-    const extractor = new LlmExtractor({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
+    const uses = { accounts, extractions, monthlyTokens, operator, clock, log };
+    const extractor = new LlmExtractor({ ...uses, model: model ?? NO_MODEL });
     return new IngestWorker({
       ...{ stores, transactions, files, index, documents, extractor, preparer, embedders, clock, log },
-      ...{ pictures: NO_RECOGNITION, accounts },
+      ...{ pictures: NO_RECOGNITION, describer: NO_DESCRIPTIONS, accounts },
       hasSpace: () => true,
       ...limits,
     });

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS, type ProjectSettings } from "../../src/domain/project.ts";
-import { CALLS_MAX } from "../../src/ingest/llm-extraction/semaphore.ts";
+import { CALLS_MAX } from "../../src/kit/keyed-semaphore.ts";
 import { type LlmAnswer, LlmError, type LlmRequest, type LlmUsage } from "../../src/ports/language-model.ts";
 import { ALL_VISIBLE } from "../contract/stores.ts";
 import { DESCRIPTION } from "../support/llm.ts";

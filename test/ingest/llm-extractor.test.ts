@@ -1,17 +1,20 @@
 // Isolation of projects in LLM extraction: a slow or failing language model affects only the project that uses it.
 
 import { expect, test } from "bun:test";
+import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import type { OperatorLlm } from "../../src/domain/language-model.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { Job } from "../../src/ports/job-store.ts";
 import { type LanguageModel, LlmError } from "../../src/ports/language-model.ts";
 import type { LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
+import { NO_OPERATOR_LLM } from "../support/llm.ts";
 import { SettableClock } from "../support/service.ts";
 
 const MIB = 1024 * 1024;
-const OPERATOR: OperatorLlm = { baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: null };
+const OPERATOR: OperatorLlm = { ...NO_OPERATOR_LLM, baseUrl: "http://127.0.0.1:1/v1", model: "m" };
 const extractions: LlmExtractionStore = {
   previous: async () => null,
   facts: async () => [],
@@ -19,13 +22,16 @@ const extractions: LlmExtractionStore = {
   countTokens: async () => undefined,
   tokensToday: async () => 0,
 };
-const SETTINGS = { llm: {}, smart_ingestion: { enabled: true, daily_token_limit: null } };
+const SETTINGS = DEFAULT_SETTINGS;
+const unlimited = localMonthlyTokens({ usage: () => Promise.reject(new Error("there is no limit")) });
+const monthlyTokens = new MonthlyTokens(unlimited, new SettableClock());
 const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<AccountStore, "project">;
 
 function extractorWith(complete: LanguageModel["complete"]): LlmExtractor {
   const clock = new SettableClock();
   const log = createLog("silent");
-  return new LlmExtractor({ accounts, extractions, model: { complete }, operator: OPERATOR, clock, log });
+  const uses = { accounts, extractions, monthlyTokens, clock, log };
+  return new LlmExtractor({ ...uses, model: { complete }, operator: OPERATOR });
 }
 
 function extract(extractor: LlmExtractor, projectId: string, content: string) {

@@ -45,7 +45,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-type Options = Partial<Pick<ModelChangerDependencies, "freeSpace" | "upgrades" | "embedders">> &
+type Options = Partial<Pick<ModelChangerDependencies, "freeSpace" | "upgrades" | "absentModels" | "embedders">> &
   Partial<Pick<VectorBuilderDependencies, "chunksPerSecond">>;
 
 function startChanger({ chunksPerSecond = null, ...options }: Options = {}): ModelChanger {
@@ -55,6 +55,7 @@ function startChanger({ chunksPerSecond = null, ...options }: Options = {}): Mod
     builder: new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond }),
     freeSpace: async () => PLENTY,
     upgrades: false,
+    absentModels: () => [],
     ...options,
   });
   changer.start();
@@ -435,6 +436,16 @@ describe("at the start of a server", () => {
     startChanger({ upgrades: true, embedders: upgraded() });
     await soon("the project is upgraded", async () => (await entry())?.live === "other");
     expect(await entry()).toMatchObject({ previous: "hash", isChosen: false, change: { state: "done" } });
+    expect(await firstFor("A red kite.")).toBe("A red kite.");
+  });
+
+  test("they keep the vectors of a model that is absent, until a person asks for another one", async () => {
+    await storeIn(harness, { content: "A red kite." });
+    startChanger({ upgrades: true, absentModels: () => ["hash"], embedders: upgraded() });
+    await until("the model is known", async () => (await entry())?.live === "hash");
+    expect(await entry()).toMatchObject({ live: "hash", isChosen: false, change: null });
+    await harness.projectModels.ask(harness.projectId, "other", true);
+    await soon("the change is done", async () => (await entry())?.live === "other");
     expect(await firstFor("A red kite.")).toBe("A red kite.");
   });
 

@@ -25,7 +25,13 @@ export const NEVER = new AbortController().signal;
 
 /** Creates a client; its timeouts are PATIENT unless `options` sets others. */
 export function model(options: Partial<LanguageModelOptions> = {}): LanguageModel {
-  return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: PATIENT, ...options });
+  return createLanguageModel({
+    allow: AllowList.parse(""),
+    clock: systemClock,
+    timeouts: PATIENT,
+    contextTokens: 8_192,
+    ...options,
+  });
 }
 
 /**
@@ -38,7 +44,7 @@ export function request(
   endpoint: Partial<LlmEndpoint> = {},
 ): LlmRequest {
   return {
-    endpoint: { baseUrl, model: "small", apiKey: SECRET, isTrusted: true, ...endpoint },
+    endpoint: { provider: "openai", baseUrl, model: "small", apiKey: SECRET, isTrusted: true, ...endpoint },
     projectId: "prj_test" as ProjectId,
     purpose: "ingestion",
     messages: [

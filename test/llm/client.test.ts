@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
-import { requestHeaders } from "../../src/adapters/llm/dialect.ts";
+import { requestHeaders } from "../../src/adapters/llm/client.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/metrics.ts";

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Completion } from "../../src/adapters/llm/completion.ts";
+import { OPENAI } from "../../src/adapters/llm/openai.ts";
 import { LlmError } from "../../src/ports/language-model.ts";
 import { model, NEVER, PATIENT, request, type Streamed, streamed } from "./client-helpers.ts";
 import { CUT_NAMES, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "./recorded.ts";
@@ -51,7 +52,7 @@ function problemOf({ at, texts, end, failure }: Streamed & { at: number }, text:
 }
 
 function readInParts(parts: readonly Uint8Array[]): object {
-  const completion = new Completion(request("http://127.0.0.1"));
+  const completion = new Completion(request("http://127.0.0.1"), OPENAI);
   const texts = parts.flatMap((part) => [...completion.push(part)]);
   if (!completion.isComplete) throw new LlmError("failed", "it is not whole");
   return { text: texts.join(""), usage: completion.usage };

@@ -279,6 +279,16 @@ test("a place in a conversation is shown with its passage", async () => {
   expect(results[0].place).toMatchObject({ speaker: "Ada" });
 });
 
+test("an answer has the turn that says it, although its own words lack those of the question", async () => {
+  await mneme.store({
+    type: "conversation",
+    userId: "lessons",
+    content: "[8 May 2023]\nAda: I started pottery lessons.\nBen: Oh, where?\nAda: At the harbour, every Tuesday.",
+  });
+  const { answer } = await peer.done("ask_memories", { query: "where does Ada do pottery?", userId: "lessons" });
+  expect(answer).toBe("Ada: I started pottery lessons. [1] Ada: At the harbour, every Tuesday. [2]");
+});
+
 describe("quotas", () => {
   test("of memories refuse add_memory in words, and exactly those beyond the plan", async () => {
     const { key } = await createTenant(mneme, "free");

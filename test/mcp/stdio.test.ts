@@ -183,7 +183,7 @@ describe("the command", () => {
   test("refuses a wrong start in one line", async () => {
     for (const [flags, env, message] of [
       [["--url", "http://127.0.0.1:1"], {}, "Set MNEME_API_KEY"],
-      [["--url", "ftp://x"], { MNEME_API_KEY: "ctx_x" }, "--url must be an address"],
+      [["--url", "ftp://x"], { MNEME_API_KEY: "ctx_x" }, "--url must be an http or https address"],
       [["--url", "http://127.0.0.1:1", "--data-dir", "/x"], { MNEME_API_KEY: "ctx_x" }, "not both"],
       [["--uri", "x"], {}, "Unknown flag --uri"],
       [["surplus"], {}, "Unexpected argument"],

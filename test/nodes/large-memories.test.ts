@@ -48,7 +48,7 @@ function largeMemories(implementation: string, open: OpenShared): void {
       const directory = join(folder.path, name);
       mkdirSync(directory, { recursive: true });
       const node = new FollowedChunkIndex({
-        ...{ directory, archive: stores.texts, log: createLog("silent"), models: [MODEL] },
+        ...{ directory, archive: stores.texts, log: createLog("silent"), models: () => [MODEL] },
         ...{ shared, clock: systemClock, memoryMax: null },
         quarantine: new Quarantine(join(folder.path, "quarantine"), systemClock),
         reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),

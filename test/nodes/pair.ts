@@ -2,27 +2,33 @@
 // looked for on the other at once.
 
 import { type Called, type Caller, callerOf } from "../crash/oracle/calls.ts";
+import { Looks } from "../crash/oracle/looks.ts";
 import type { RunningServer } from "../support/server.ts";
-
-/** Every n-th acknowledged change is also searched for on the other node. */
-const SEARCHED_EVERY = 3;
 
 /** Two servers, and what one shows of the changes that the other acknowledged. */
 export class Pair implements Caller {
   readonly #servers: (RunningServer | null)[] = [null, null];
   readonly #random: () => number;
-  readonly stale: string[] = [];
-  /** Number of looks at the other node after an acknowledged change. */
-  looks = 0;
-  #changes = 0;
+  readonly #looks: Looks;
 
   constructor(
     random: () => number,
     private readonly start: (at: number) => Promise<RunningServer>,
     /** Whether the database may be gone for a while. Then a node that answers 503 shows nothing, which is right. */
-    private readonly hasOutages = false,
+    hasOutages = false,
   ) {
     this.#random = random;
+    this.#looks = new Looks(hasOutages);
+  }
+
+  /** What a node did not show of an acknowledged change of the other. */
+  get stale(): string[] {
+    return this.#looks.stale;
+  }
+
+  /** Number of looks at the other node after an acknowledged change. */
+  get looks(): number {
+    return this.#looks.count;
   }
 
   /** When a change was acknowledged, in milliseconds of `performance.now`. */
@@ -56,7 +62,7 @@ export class Pair implements Caller {
     const at = this.#choose();
     const answer = await this.#node(at).call(method, path, body);
     if (method !== "GET" && answer.status < 300) this.acknowledgedAt.push(performance.now());
-    if (method !== "GET") await this.#lookElsewhere(1 - at, { method, path, body }, answer);
+    await this.#looks.lookFor({ method, path, body }, answer, () => this.#node(1 - at));
     return answer;
   }
 
@@ -79,37 +85,5 @@ export class Pair implements Caller {
     const server = this.#servers[at];
     if (server === null || server === undefined) throw new Error("the node is down");
     return callerOf(server);
-  }
-
-  /** Looks at the other node for what a node has just acknowledged. If it is killed meanwhile, nothing is known. */
-  async #lookElsewhere(at: number, request: { method: string; path: string; body?: unknown }, answer: Called) {
-    const memory = /^\/v1\/memories(?:\/(mem_\w+))?(?:\?|$)/.exec(request.path);
-    if (memory === null || answer.status >= 300) return;
-    const id = memory[1] ?? (answer.body as { readonly id: string }).id;
-    try {
-      const other = this.#node(at);
-      const { status, body } = await other.call("GET", `/v1/memories/${id}`);
-      this.looks += 1;
-      this.#changes += 1;
-      if (request.method === "DELETE") {
-        if (status === 200) this.stale.push(`${id} answers 200 after its deletion`);
-        if (this.#changes % SEARCHED_EVERY === 0) await this.#searchForDeleted(other, id);
-        return;
-      }
-      const wanted = (request.body as { readonly content?: string }).content;
-      const shown = body as { readonly content: string } | null;
-      if (this.hasOutages && status === 503) return;
-      if (status !== 200) this.stale.push(`${id} answers ${status} after its change`);
-      else if (wanted !== undefined && shown?.content !== wanted) this.stale.push(`${id} shows an older text`);
-    } catch {
-      return; // the node was killed
-    }
-  }
-
-  async #searchForDeleted(other: Caller, id: string): Promise<void> {
-    const { status, body } = await other.call("POST", "/v1/memories/search", { query: "shelf", limit: 50 });
-    if (status !== 200) return;
-    const { results } = body as { readonly results: readonly { readonly memory_id: string }[] };
-    if (results.some(({ memory_id }) => memory_id === id)) this.stale.push(`${id} is found after its deletion`);
   }
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDocumentReader } from "../../src/adapters/documents/document-reader.ts";
 import { createPictureRecogniser, type RecogniserOptions } from "../../src/adapters/ocr/picture-recogniser.ts";
-import { installedModel } from "../../src/compose/optional-models.ts";
+import { optionalModelFolder } from "../../src/compose/optional-models.ts";
 import { recognisedAt } from "../../src/documents/recognition.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type DocumentFile, ReadFailure, UnreadPictures } from "../../src/ports/document-reader.ts";
@@ -38,8 +38,9 @@ function recogniser(options: Partial<RecogniserOptions> = {}) {
   return created;
 }
 
-const fileAt = (path: string): DocumentFile => ({ path, bytes: 1, filename: path, mediaType: "image/tiff" });
-const picturesOf = (name: string, ids: readonly string[], share = name) => ({ file: fileAt(name), name, ids, share });
+const picturesOf = (name: string, ids: readonly string[], share = name) => {
+  return { mediaType: "image/tiff", locate: async () => name, name, ids, share };
+};
 const NEVER = new AbortController().signal;
 const problems = (path: string) =>
   Object.fromEntries([...recognisedAt(path)].map(([id, { problem }]) => [id, problem]));
@@ -59,6 +60,21 @@ describe("with a child that fails", () => {
       3: null,
     });
     expect([done.at(0), done.at(-1)]).toEqual([0, 6]);
+  });
+
+  test("descriptions are kept with the texts, in any order, and say nothing about texts", async () => {
+    const pictures = recogniser();
+    await pictures.keepDescription("a", "2", "A pier.");
+    expect(await pictures.describedOf("a")).toEqual(new Set(["2"]));
+    const path = await pictures.recognise(picturesOf("a", ["1", "2"]), () => undefined, NEVER);
+    await pictures.keepDescription("a", "1", "A mole.");
+    const found = [...recognisedAt(path).values()];
+    expect(found.map(({ id, description, width }) => [id, description, width > 0])).toEqual([
+      ["2", "A pier.", true],
+      ["1", "A mole.", true],
+    ]);
+    await pictures.forget("a");
+    expect(await pictures.describedOf("a")).toEqual(new Set());
   });
 
   test("a file whose pictures stop the child again and again is given up", async () => {
@@ -105,6 +121,17 @@ describe("with a child that fails", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
+  test("the file is located again in each turn, because its copy may be removed while others are read", async () => {
+    const pictures = recogniser();
+    const located: string[] = [];
+    const read = (name: string, ids: readonly string[]) => {
+      const locate = async () => `${name} ${located.push(name)}`;
+      return pictures.recognise({ ...picturesOf(name, ids), locate }, () => undefined, NEVER);
+    };
+    await Promise.all([read("scan", ["1", "2", "3", "4"]), read("picture", ["1"])]);
+    expect(located).toEqual(["scan", "picture", "scan"]);
+  });
+
   test("texts of files that are not kept any more are removed at the start", () => {
     const directory = folder();
     for (const name of ["kept", "gone"]) appendFileSync(join(directory, name), "");
@@ -123,7 +150,7 @@ describe("with a child that fails", () => {
   });
 });
 
-const MODELS = installedModel("ocr", { modelsDir: join(import.meta.dir, "../../data/models"), dataDir: tmpdir() });
+const MODELS = optionalModelFolder("ocr", { modelsDir: join(import.meta.dir, "../../data/models"), dataDir: tmpdir() });
 if (MODELS === null) process.stderr.write("skipped: tests with text recognition; npx -y bun run setup installs it\n");
 
 describe.skipIf(MODELS === null)("with the models", () => {
@@ -140,7 +167,11 @@ describe.skipIf(MODELS === null)("with the models", () => {
     const listed = await documents.read({ ...file, recognition: { kind: "wanted" } });
     if (!(listed instanceof UnreadPictures)) throw new Error("no pictures were found");
     expect(listed.ids).toEqual(["1"]);
-    const texts = await pictures.recognise({ file, name: "a", ids: listed.ids, share: "a" }, () => undefined, NEVER);
+    const texts = await pictures.recognise(
+      { mediaType, locate: async () => path, name: "a", ids: listed.ids, share: "a" },
+      () => undefined,
+      NEVER,
+    );
     expect(existsSync(texts)).toBe(true);
     const text = await documents.read({ ...file, recognition: { kind: "done", path: texts } });
     if (text instanceof ReadFailure) throw text;

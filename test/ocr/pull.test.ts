@@ -6,8 +6,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zipSync } from "fflate/browser";
+import { modelArchive } from "../../scripts/release/optional-models.ts";
+import { PullFailed } from "../../src/adapters/downloads/download.ts";
 import { installedFolder, OPTIONAL_MODELS, type OptionalModel } from "../../src/adapters/downloads/optional-models.ts";
-import { PullFailed, pullModel } from "../../src/adapters/downloads/pull.ts";
+import { pullModel } from "../../src/adapters/downloads/pull.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const CONTENT = Buffer.from("the weights of a model ".repeat(2_000));
@@ -83,9 +85,11 @@ test("a folder with a file of another size is not installed", async () => {
   expect(installedFolder(MODEL, [models])).toBeNull();
 });
 
-test("each optional model has a public address, a licence and checksums", () => {
-  for (const { archive, files, licence } of OPTIONAL_MODELS) {
-    expect(new URL(archive.url).protocol).toBe("https:");
+test("each optional model has a public address or is made by the release, a licence and checksums", () => {
+  for (const model of OPTIONAL_MODELS) {
+    const { archive, files, licence } = model;
+    if (archive.url === null) expect(sha256(modelArchive(model))).toBe(archive.sha256);
+    else expect(new URL(archive.url).protocol).toBe("https:");
     expect(licence).not.toBe("");
     for (const { sha256: hash } of [archive, ...files]) expect(hash).toMatch(/^[0-9a-f]{64}$/);
   }

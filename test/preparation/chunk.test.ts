@@ -264,3 +264,23 @@ describe("hostile texts are prepared like any other text", () => {
     });
   }
 });
+
+test("the lines of a chunk are those of its first and last character", () => {
+  const random = generator(20_261_129);
+  for (let round = 0; round < 20; round++) {
+    const content = Array.from({ length: 400 }, () => FRAGMENTS[random(FRAGMENTS.length)] ?? "").join("");
+    const { chunks, lines } = prepare(input(content, { title: null }), models, 64);
+    const points = Array.from(content);
+    const lineAt = (point: number) => points.slice(0, point).filter((character) => character === "\n").length + 1;
+    expect(Array.from(lines)).toEqual(chunks.flatMap(({ start, end }) => [lineAt(start), lineAt(end)]));
+  }
+});
+
+test("all chunks of a text of one line, and all parts of a turn, are in its line", () => {
+  const turn = JSON.stringify([{ role: "user", content: SENTENCE.repeat(20_000) }]);
+  for (const content of [SENTENCE.repeat(20_000), turn]) {
+    const { chunks, lines } = prepare(input(content, { title: null }), models);
+    expect(chunks.length).toBeGreaterThan(1_000);
+    expect(new Set(lines as Int32Array)).toEqual(new Set([1]));
+  }
+});

@@ -84,6 +84,13 @@ test.each([
   for (const each of tags) expect(each).not.toMatch(/['’]/);
 });
 
+test("a phrase that occurs only inside a longer one is not a tag, in scripts without spaces too", () => {
+  expect(extractTags("การประชุมคณะกรรมการบริหาร การประชุมคณะกรรมการบริหาร", "th")).toEqual(["ประชุมคณะกรรมการ"]);
+  const chinese = "机器学习模型训练需要数据。机器学习模型训练很慢。";
+  expect(extractTags(chinese, "zh")).not.toContain("模型训练");
+  expect(extractTags(`${chinese}模型训练失败。`, "zh")).toContain("模型训练");
+});
+
 test.each([
   ["zh", "向量数据库存储文本的向量。检索时，向量数据库比较这些向量，然后返回最相近的文本。"],
   ["ja", "ベクトルデータベースは文章のベクトルを保存します。検索のときはベクトルデータベースを使います。"],

@@ -38,6 +38,13 @@ describe("nothing is said", () => {
     expect(judged("The workshop is in room 114.", "Was the workshop moved to room 220?")).toBeNull();
   });
 
+  test("by a change of something else, in the words of the older note", () => {
+    const older = "A mensalidade da natação é de 35 euros.";
+    expect(judged(older, "O judo subiu a mensalidade para 42 euros.", "pt")).toBeNull();
+    expect(judged(older, "A natação subiu a mensalidade para 42 euros.", "pt")).not.toBe("duplicates");
+    expect(judged("Parking costs 5 euros.", "Parking was raised to 7 euros.")).toBe("supersedes");
+  });
+
   test("by empty texts, punctuation, and very long sentences", () => {
     expect(judged("", "The workshop was moved to room 220.")).toBeNull();
     expect(judged("…", "!?")).toBeNull();

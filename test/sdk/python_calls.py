@@ -208,6 +208,8 @@ def check(make):  # noqa: PLR0915
     key = mneme.keys.create("reader", ["memories:read"], user_id="ada")
     reader = make(api_key=key.key)
     assert len(reader.memories.list().take(9)) == 2
+    current = reader.keys.current()
+    assert [current.id, list(current.allowed_scopes), current.user_id] == [key.id, ["memories:read"], "ada"]
     raises(sdk.PermissionDeniedError, lambda: reader.memories.add("no"))
     assert mneme.keys.update(key.id, name="r").name == "r"
     assert any(each.id == key.id for each in mneme.keys.list().take(9))
@@ -218,9 +220,11 @@ def check(make):  # noqa: PLR0915
     own = mneme.project.get()
     assert mneme.project.update(retention_days=7).retention_days == 7
     assert mneme.project.embedder().project_id == own.id
+    assert mneme.project.test_llm().ok is False
     project = mneme.projects.create("another", retention_days=3)
     assert mneme.projects.update(project.id, name="other").name == "other"
     assert mneme.projects.get(project.id).retention_days == 3
+    assert mneme.projects.vector_index(project.id).active == "scan"
     assert len(mneme.projects.list().take(9)) == 2
     embedder = mneme.embedders()[0]
     model = mneme.projects.embedder(project.id).model or embedder.id
@@ -236,6 +240,32 @@ def check(make):  # noqa: PLR0915
     mneme.projects.delete(project.id)
     assert mneme.project.activity(step="day").data[-1].stored > 0
     assert mneme.usage().plan == "enterprise"
+    assert mneme.system().threads[0].state == "up"
+
+    known = mneme.cases.create("Where?")
+    assert [each.id for each in mneme.cases.list()] == [known.id]
+    run = mneme.cases.run(["fast"])
+    while mneme.cases.get_run(run.id).status == "processing":
+        time.sleep(0.05)
+    [measured] = mneme.cases.runs().take(9)
+    assert measured.results[0].cases == 1
+    mneme.cases.delete(known.id)
+
+    reranker = mneme.installed_models.list(task="rerank").take(1)[0].id
+    assert mneme.installed_models.get(reranker).kind == "built_in"
+    assert mneme.installed_models.test(reranker).ok
+    assert mneme.installed_models.set_reranker(own.id, reranker).reranker == reranker
+    mneme.installed_models.set_reranker(own.id, None)
+    for attempt in (
+        lambda: mneme.installed_models.add("nowhere"),
+        lambda: mneme.installed_models.delete("nowhere"),
+        lambda: mneme.installed_models.calibrate("nowhere"),
+        lambda: mneme.installed_models.cancel_calibration("nowhere"),
+    ):
+        try:
+            attempt()
+        except sdk.ApiError as error:
+            assert error.status in (400, 404)
 
     hook = os.environ["HOOK_URL"]
     webhook = mneme.webhooks.create(hook, ["memory.completed"])

@@ -157,6 +157,8 @@ await mneme.users.delete("c/d é", { cascade: true });
 const key = await mneme.keys.create({ name: "reader", scopes: ["memories:read"], userId: "ada" });
 const reader = new sdk.Mneme({ apiKey: key.key, fetch: counting });
 assert.equal((await reader.memories.list().take(9)).length, 2);
+const current = await reader.keys.current();
+assert.deepEqual([current.id, current.allowed_scopes, current.userId], [key.id, ["memories:read"], "ada"]);
 await assert.rejects(reader.memories.add("no"), sdk.PermissionError);
 assert.equal((await mneme.keys.update(key.id, { name: "r" })).name, "r");
 assert.ok((await mneme.keys.list().take(9)).some(({ id }) => id === key.id));
@@ -168,9 +170,11 @@ await mneme.keys.delete(key.id);
 const own = await mneme.project.get();
 assert.equal((await mneme.project.update({ retention_days: 7 })).retention_days, 7);
 assert.equal((await mneme.project.embedder()).projectId, own.id);
+assert.equal((await mneme.project.testLlm()).ok, false);
 const project = await mneme.projects.create({ name: "another" });
 assert.equal((await mneme.projects.update(project.id, { name: "other" })).name, "other");
 assert.equal((await mneme.projects.get(project.id)).name, "other");
+assert.equal((await mneme.projects.vectorIndex(project.id)).active, "scan");
 assert.equal((await mneme.projects.list().take(9)).length, 2);
 const { model } = await mneme.projects.embedder(project.id);
 const [embedder] = await mneme.embedders();
@@ -180,6 +184,28 @@ await mneme.projects.forgetPreviousEmbedder(project.id).catch((error) => assert.
 await mneme.projects.delete(project.id);
 assert.ok((await mneme.project.activity({ step: "day" })).data.at(-1).stored > 0);
 assert.equal((await mneme.usage()).plan, "enterprise");
+assert.equal((await mneme.system()).threads[0].state, "up");
+
+const known = await mneme.cases.create({ query: "Where?", expected: { not_found: true } });
+assert.deepEqual(
+  (await mneme.cases.list().take(9)).map(({ id }) => id),
+  [known.id],
+);
+const run = await mneme.cases.run(["fast"]);
+while ((await mneme.cases.getRun(run.id)).status === "processing")
+  await new Promise((resume) => setTimeout(resume, 50));
+assert.equal((await mneme.cases.runs().take(9))[0].results[0].cases, 1);
+await mneme.cases.delete(known.id);
+
+const { id: reranker } = (await mneme.installedModels.list({ task: "rerank" }).take(1))[0];
+assert.equal((await mneme.installedModels.get(reranker)).kind, "built_in");
+assert.ok((await mneme.installedModels.test(reranker)).ok);
+assert.equal((await mneme.installedModels.setReranker(own.id, reranker)).reranker, reranker);
+await mneme.installedModels.setReranker(own.id, null);
+await assert.rejects(mneme.installedModels.add({ source: "nowhere" }), sdk.InvalidRequestError);
+await assert.rejects(mneme.installedModels.delete("nowhere"), sdk.NotFoundError);
+await assert.rejects(mneme.installedModels.calibrate("nowhere"), sdk.NotFoundError);
+await assert.rejects(mneme.installedModels.cancelCalibration("nowhere"), sdk.NotFoundError);
 
 const webhook = await mneme.webhooks.create({ url: process.env.HOOK_URL, events: ["memory.completed"] });
 assert.match(webhook.secret, /^whsec_/);

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { QueryQuota } from "../../src/account/query-quota.ts";
 import { collectAnswer } from "../../src/answer/events.ts";
 import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
@@ -20,12 +21,13 @@ import { passage } from "../answer/passages.ts";
 import { ScriptedLanguageModel } from "../in-memory/language-model.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { askerOf } from "../support/asker.ts";
+import { NO_OPERATOR_LLM } from "../support/llm.ts";
 import { messageEvents } from "../support/message-events.ts";
 import { ENGLISH_TUNING } from "../support/shipped-models.ts";
 
 const MODEL_DEFAULT = 0.4;
-const EXTRACTIVE = { baseUrl: null, model: null, apiKey: null };
-const GENERATIVE = { baseUrl: "http://127.0.0.1:9", model: "small", apiKey: null };
+const EXTRACTIVE = NO_OPERATOR_LLM;
+const GENERATIVE = { ...NO_OPERATOR_LLM, baseUrl: "http://127.0.0.1:9", model: "small" };
 
 let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
@@ -52,6 +54,8 @@ interface Setup {
   /** What the language model writes. */
   readonly writes?: string;
   readonly rerankerOf?: (projectId: ProjectId) => Promise<Reranker>;
+  /** The text of a result whose memory is deleted while the question is answered. */
+  readonly deleted?: string;
 }
 
 /** A new project whose searches return `results`, with the model's default threshold `MODEL_DEFAULT`. */
@@ -70,13 +74,16 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
           ...found,
           stages: [],
           time: null,
+          degraded: null,
           evidence: setup.evidence ?? results[0]?.score ?? null,
           evidenceMin: MODEL_DEFAULT,
+          relevantMin: MODEL_DEFAULT,
+          calibration: "shipped",
         };
       },
       refuseThen: async () => undefined,
       admits: async () => true,
-      stillShown: async (_viewer, _confined, found) => found,
+      stillShown: async (_viewer, _confined, found) => found.filter(({ passage: { text } }) => text !== setup.deleted),
       timeZone: async () => "UTC",
       sentenceReaders: async (projectId) => ({
         embedder: indifferentEmbedder,
@@ -85,7 +92,13 @@ async function setUp({ results, min_evidence = null, operator = EXTRACTIVE, lang
     },
     accounts,
     quota: new QueryQuota(accounts, systemClock),
-    generation: { model, operator, contextTokens: 8_192, clock: systemClock },
+    generation: {
+      model,
+      operator,
+      monthlyTokens: new MonthlyTokens(localMonthlyTokens(accounts), systemClock),
+      contextTokens: 8_192,
+      clock: systemClock,
+    },
     reading: { languageOf: () => language, rerankDeadlineMs: Number.POSITIVE_INFINITY },
   });
   return { viewer, answers, model };
@@ -116,6 +129,15 @@ const indifferentEmbedder: SentenceReaders["embedder"] = {
 };
 const REFUSED = { text: NO_EVIDENCE_ANSWER, sources: 0, calls: 0 };
 const RUIZ = "Dr Ruiz is the dentist of the children.";
+
+test("a memory that is deleted meanwhile is no source, and the citations of other sentences stay", async () => {
+  const rent = "The rent of the flat is 860 euros.";
+  const question = "Who is the dentist of the children, and how much is the rent of the flat?";
+  const results = [passage(RUIZ, 0.9), passage(rent, 0.9)];
+  const whole = await ask(question, { results });
+  expect(whole).toMatchObject({ text: `${RUIZ} [1] ${rent} [2]`, sources: 2 });
+  expect(await ask(question, { results, deleted: RUIZ })).toMatchObject({ text: whole.text, sources: 1 });
+});
 
 test("the reranker of the project reads the sentences, not that of another project", async () => {
   const rerankers = new Map<ProjectId, string[]>();

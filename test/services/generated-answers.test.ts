@@ -4,6 +4,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { QueryQuota } from "../../src/account/query-quota.ts";
 import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
 import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
@@ -26,6 +27,7 @@ import { model, PATIENT } from "../llm/client-helpers.ts";
 import { CUT_NAMES, type Cut, cuttingEndpoint, finishOf, runConcurrently, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { askerOf } from "../support/asker.ts";
+import { NO_OPERATOR_LLM } from "../support/llm.ts";
 import { type MessageEvent, messageEvents } from "../support/message-events.ts";
 
 /** The passages that every search returns. */
@@ -90,7 +92,7 @@ afterAll(() => {
 
 /** An answer service whose language model sends this stream, cut at position `at`. */
 function answersOf(stream: number, cut: Cut, at: number): AnswerService {
-  const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
+  const operator = { ...NO_OPERATOR_LLM, baseUrl: endpoint.baseUrl(stream, cut, at), model: "small" };
   return new AnswerService({
     activity: { answered: () => undefined },
     search: {
@@ -102,7 +104,10 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
         admissible: PASSAGES.length,
         asOf: 0,
         time: null,
+        degraded: null,
         evidenceMin: 0,
+        relevantMin: 0,
+        calibration: "shipped",
       }),
       refuseThen: async () => undefined,
       admits: async () => true,
@@ -112,7 +117,13 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     },
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
-    generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
+    generation: {
+      model: languageModel,
+      operator,
+      monthlyTokens: new MonthlyTokens(localMonthlyTokens(stores.accounts), systemClock),
+      contextTokens: 8_192,
+      clock: systemClock,
+    },
     reading: { languageOf: () => "en", rerankDeadlineMs: Number.POSITIVE_INFINITY },
   });
 }

@@ -50,7 +50,12 @@ function prepared(input: PrepareInput): Prepared | PrepareFailure {
     tags: tags ?? [],
     language: language ?? "en",
   };
-  return { extracted, chunks, texts: { passage, embeddedText: passage, searchText: passage, contextText: () => null } };
+  return {
+    extracted,
+    chunks,
+    lines: chunks.flatMap((_, at) => [at + 1, at + 1]),
+    texts: { passage, embeddedText: passage, searchText: passage, contextText: () => null },
+  };
 }
 
 /** What remains of uploaded files after a crash. */

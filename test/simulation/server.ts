@@ -1,6 +1,7 @@
 // A simulated server: the real worker, services and retrieval over simulated ports. A crash drops the process; what was
 // committed stays on its disk, and the next process opens it as a start of the server does (src/compose/service.ts).
 
+import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { repair } from "../../src/compose/storage.ts";
 import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../../src/ingest/model-change.ts";
@@ -11,12 +12,15 @@ import type { Transaction } from "../../src/ports/transactions.ts";
 import { Intake } from "../../src/services/intake.ts";
 import { MemoryService } from "../../src/services/memories.ts";
 import { ProjectModelService } from "../../src/services/project-models.ts";
+import { RecentResults } from "../../src/services/recent-results.ts";
 import { SearchService } from "../../src/services/search.ts";
 import { FairQueue } from "../../src/services/search-queue.ts";
+import { SlowSearches } from "../../src/services/slow-searches.ts";
 import { UserService } from "../../src/services/users.ts";
 import { InMemoryChunkIndex } from "../in-memory/chunk-index.ts";
 import { type DelayedStores, openDelayedStores } from "../in-memory/delayed-stores.ts";
-import { NO_RECOGNITION } from "../support/no-recognition.ts";
+import { NO_OPERATOR_LLM } from "../support/llm.ts";
+import { NO_DESCRIPTIONS, NO_RECOGNITION } from "../support/no-recognition.ts";
 import type { ServerDisk } from "./disk.ts";
 import { LinePreparer, SimulatedFiles, SimulatedReader, simulatedModels } from "./ports.ts";
 import { type Scheduler, SimulatedProcess } from "./scheduler.ts";
@@ -101,21 +105,22 @@ export class Server {
     this.files = files;
     const preparer = new LinePreparer(process);
     const { accounts, extractions, jobs, memories, relations, history, retirement, projectModels, users } = stores;
-    const operator = { baseUrl: null, model: null, apiKey: null };
+    const [operator, monthlyTokens] = [NO_OPERATOR_LLM, new MonthlyTokens(localMonthlyTokens(accounts), clock)];
     const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
     this.#worker = new IngestWorker({
       ...{ stores, transactions, files, index, preparer, embedders, clock, log, largeTextBytes: LARGE_TEXT_BYTES },
       largeChunks: LARGE_CHUNKS,
       hasSpace: () => !scheduler.chance(scheduler.rates.full),
       documents: new SimulatedReader(process, disk.files),
-      ...{ pictures: NO_RECOGNITION, accounts },
-      extractor: new LlmExtractor({ accounts, extractions, model, operator, clock, log }),
+      ...{ pictures: NO_RECOGNITION, describer: NO_DESCRIPTIONS, accounts },
+      extractor: new LlmExtractor({ accounts, extractions, model, operator, monthlyTokens, clock, log }),
     });
     this.#changer = new ModelChanger({
       ...{ store: projectModels, accounts, index, embedders, clock, log },
       builder: new VectorBuilder({ index, jobs, extractions, preparer, clock, chunksPerSecond: null }),
       freeSpace: async () => ({ diskBytes: 1e12, memoryBytes: 1e12 }),
       upgrades: false,
+      absentModels: () => [],
     });
     const wakeIngest = () => this.#worker.wake();
     this.memories = new MemoryService({ memories, retirement, files, index, log, wakeIngest });
@@ -134,9 +139,11 @@ export class Server {
       users,
       embedders,
       rerankers,
+      recent: new RecentResults({ bytesMax: 0, clock }),
       ...reading,
       clock,
       queue,
+      slow: new SlowSearches({ fromMs: Number.POSITIVE_INFINITY, log, clock }),
     });
     const wakeChanges = () => this.#changer.wake();
     this.models = new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges });

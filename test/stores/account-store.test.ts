@@ -5,7 +5,7 @@ import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import { type ChunkKey, isId, type KeyId, type ProjectId } from "../../src/domain/ids.ts";
 import type { KeyDraft } from "../../src/domain/key.ts";
 import type { MemoryDraft } from "../../src/domain/memory.ts";
-import { DEFAULT_SETTINGS, type Project, type ProjectSettings } from "../../src/domain/project.ts";
+import { DEFAULT_LLM_MODEL, DEFAULT_SETTINGS, type Project, type ProjectSettings } from "../../src/domain/project.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
@@ -63,12 +63,16 @@ onEachDatabase("AccountStore", (open) => {
     test("a project is read as it was created", async () => {
       const settings: ProjectSettings = {
         llm: {
+          provider: "anthropic",
           is_address_trusted: true,
           base_url: "http://a",
           model: "m",
           api_key: "s",
           temperature: 0.5,
           max_output_tokens: 7,
+          monthly_token_limit: 9,
+          vision: true,
+          fallbacks: [{ ...DEFAULT_LLM_MODEL, provider: "ollama", base_url: "http://b", api_key: "t" }],
         },
         smart_ingestion: { enabled: false, daily_token_limit: 0 },
         retention_days: 0,
@@ -78,6 +82,7 @@ onEachDatabase("AccountStore", (open) => {
         ocr: "off",
         time_zone: "Asia/Tokyo",
         keep_files: true,
+        vector_index: "hnsw",
       };
       const made = await store.createProject({ name: "ö 😀", plan: "pro", settings });
       expect(isId("prj", made.id)).toBe(true);

@@ -13,6 +13,7 @@ import { columnsOf, emptyDatabase, withPostgres } from "./open-postgres.ts";
 
 /** Tables without rows of a memory, user or project, or whose rows something else erases. */
 const NOT_OWNED: Readonly<Record<string, string>> = {
+  installed_models: "models of the whole store",
   sequences: "counters of the whole store",
   store: "identity of the store",
   mneme_store: "identity of the store",
@@ -25,7 +26,9 @@ const NOT_OWNED: Readonly<Record<string, string>> = {
   rate_slots: "times of requests, for a minute",
   request_flights: "requests in progress",
   query_reservations: "queries in progress",
+  token_reservations: "calls of language models in progress",
   node_tasks: "what nodes do",
+  nodes: "what nodes are there",
 };
 /** Tables with rows of a project that an export leaves out. */
 const NOT_EXPORTED: Readonly<Record<string, string>> = {
@@ -38,6 +41,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   memory_tags: "the tags of a memory's record",
   deliveries: "secrets and attempts of webhooks stay where they are",
   deletions: "work in progress",
+  case_runs: "figures that are kept for 30 days",
   api_keys: "secrets stay where they are",
   key_secrets: "secrets stay where they are",
   idempotency_records: "answers to requests, for a day",

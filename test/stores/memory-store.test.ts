@@ -1106,6 +1106,13 @@ onEachDatabase("MemoryStore", (open) => {
       await jobStore.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1, read }]);
     };
 
+    test("of a removed project is named when its memory is erased", async () => {
+      const { memory } = await accept(original("f1"));
+      await completeRead(3);
+      await stores.accounts.removeProject(project);
+      expect(await stores.accounts.eraseMemoriesOfRemoved(project, [memory.key])).toEqual(["f1"]);
+    });
+
     test("stays referred to after it was read, counts beside the text, and is released by new content", async () => {
       const { memory } = await accept(original("f1"));
       expect([memory.originalFile, await usedBytes()]).toEqual(["f1", 7]);
@@ -1182,6 +1189,27 @@ onEachDatabase("MemoryStore", (open) => {
         releasedFile: "f4",
         memory: { source: null },
       });
+    });
+
+    test("that is fetched again is read as the first one was; another one as it says itself", async () => {
+      const draft = (file: string, bytes: number, more: Partial<ReceivedFile>): Partial<MemoryDraft> => {
+        const { upload } = uploadDraft(file, bytes);
+        if (upload === undefined) throw new Error("the draft of an upload has no file");
+        return { content: "", upload: { ...upload, ...more }, externalId: "e" };
+      };
+      const modeOf = async () => {
+        const job = await claimOne();
+        await complete(job);
+        return job.upload?.ocr;
+      };
+      await accept(draft("f1", 7, { ocr: "off" }));
+      expect(await modeOf()).toBe("off");
+      await accept(draft("f2", 8, { isFetchedAgain: true }));
+      expect(await modeOf()).toBe("off");
+      await accept(draft("f3", 9, {}));
+      expect(await modeOf()).toBeUndefined();
+      await accept(draft("f4", 10, { isFetchedAgain: true }));
+      expect(await modeOf()).toBeUndefined();
     });
 
     test("tells whether a memory was made from it, by bytes and media type, while the memory is live", async () => {

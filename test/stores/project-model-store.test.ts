@@ -35,7 +35,14 @@ onEachDatabase("ProjectModelStore", (open) => {
 
   test("what the index uses is stored; vectors that were given up are not kept again", async () => {
     await store.observe(project, "model-a", "model-0");
-    const seen = { projectId: project, live: "model-a", previous: "model-0", isChosen: false, change: null };
+    const seen = {
+      projectId: project,
+      live: "model-a",
+      previous: "model-0",
+      isChosen: false,
+      reranker: null,
+      change: null,
+    };
     expect(await store.get(project)).toEqual(seen);
     expect(await store.forget(project)).toBe(true);
     expect(await store.forget(project)).toBe(false);
@@ -69,6 +76,7 @@ onEachDatabase("ProjectModelStore", (open) => {
       live: "model-b",
       previous: "model-a",
       isChosen: true,
+      reranker: null,
       change: { ...expected, state: "done", chunksDone: 10, chunksTotal: 10, endedAt: clock.now() },
     });
   });

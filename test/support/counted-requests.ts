@@ -1,4 +1,4 @@
-// Counts the requests that test servers answer, for the table of real clients in docs/measurements.md.
+// Counts the requests that test servers answer, so that a run can say how many came from real clients.
 
 import { appendFileSync } from "node:fs";
 

@@ -1,6 +1,17 @@
 // A language model endpoint on loopback. Records requests, and answers as the test specifies.
 
+import type { OperatorLlm } from "../../src/domain/language-model.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+
+/** What an operator has configured who has set nothing. */
+export const NO_OPERATOR_LLM: OperatorLlm = {
+  provider: "openai",
+  baseUrl: null,
+  model: null,
+  apiKey: null,
+  fallbacks: [],
+  monthlyTokensMax: null,
+};
 
 /** One received request. */
 export interface LlmCall {
@@ -21,7 +32,10 @@ export type LlmAnswering = (call: LlmCall) => Response | Promise<Response>;
 
 /** A listening endpoint. */
 export interface LlmStub {
+  /** Base URL of its OpenAI-compatible API. */
   readonly baseUrl: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
   /** Received requests, oldest first. */
   readonly calls: readonly LlmCall[];
   /** Number of requests in progress. */
@@ -52,6 +66,7 @@ export function startLlm(how: LlmAnswering = describing()): LlmStub {
   });
   return {
     baseUrl: `http://127.0.0.1:${server.port}/v1`,
+    origin: `http://127.0.0.1:${server.port}`,
     calls,
     forget: () => void calls.splice(0),
     underWay: () => server.pendingRequests,

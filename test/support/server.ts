@@ -138,6 +138,7 @@ function environmentFor(
     MNEME_CACHE_DIR: process.env.MNEME_CACHE_DIR,
     MNEME_NATIVE_PATH: process.env.MNEME_NATIVE_PATH,
     MNEME_LANES: process.env.MNEME_TEST_LANES,
+    MNEME_HTTP_THREADS: process.env.MNEME_TEST_HTTP_THREADS,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     MNEME_PORT: "0",
     MNEME_DATA_DIR: dataDir,

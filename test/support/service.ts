@@ -90,6 +90,19 @@ export interface ServiceOptions {
   readonly waitsForModels?: boolean;
 }
 
+/** The program, which also runs as a thread. */
+const THREAD_SCRIPT = join(import.meta.dir, "../../src/main.ts");
+
+/** Sends a request to a server on this machine. */
+async function sendTo(port: number, request: Request): Promise<Response> {
+  const { method, headers, body, signal } = request;
+  const { pathname, search } = new URL(request.url);
+  const url = `http://127.0.0.1:${port}${pathname}${search}`;
+  const response = await fetch(url, { method, headers, body, signal, redirect: "manual" });
+  for (const name of ["date", "transfer-encoding"]) response.headers.delete(name); // the HTTP server adds them
+  return response;
+}
+
 /** Addresses of the databases of data folders, with MNEME_TEST_STORE=postgres. */
 const databases = new Map<string, Awaited<ReturnType<typeof emptyDatabase>>>();
 
@@ -110,6 +123,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     {
       ...{ MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY },
       ...{ MNEME_RATE_LIMITS: "off", MNEME_SEARCH_PATIENCE: "120", MNEME_RERANK_DEADLINE: "off" },
+      MNEME_HTTP_THREADS: "1",
     },
     {
       workingDirectory: dataDir,
@@ -118,19 +132,23 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   );
   // one lane, because test files run in parallel
   const store = options.ports === undefined ? await storeOf(dataDir) : null;
-  const config = { ...defaults, lanes: 1, store, ...options.config };
+  // threads have the clock of the system, and real ports
+  const canHaveThreads = options.clock === undefined && options.ports === undefined && store === null;
+  const httpThreads = canHaveThreads ? Number(process.env.MNEME_TEST_HTTP_THREADS ?? 1) : 1;
+  const config = { ...defaults, lanes: 1, store, httpThreads, ...options.config };
   const namesModels = options.config?.embedder !== undefined || options.config?.modelsDir !== undefined;
   const composed = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },
-    options.ports ?? (store === null || namesModels ? undefined : WORD_PORTS),
+    { threadScript: THREAD_SCRIPT, ...(options.ports ?? (store === null || namesModels ? {} : WORD_PORTS)) },
   );
+  const threads = (await composed.threads?.listen("127.0.0.1", 0)) ?? null;
   /** Ends when all keys are stored that were added so far. Each request waits for it. */
   let keysAdded: Promise<void> = Promise.resolve();
   const service: Service = {
     ...composed,
     handle: async (...request) => {
       await keysAdded;
-      return composed.handle(...request);
+      return threads === null ? composed.handle(...request) : sendTo(threads.port, request[0]);
     },
   };
   if (options.waitsForModels ?? true) await service.ready;

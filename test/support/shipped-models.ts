@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { SETTINGS } from "../../src/config.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Embedder, Embedders } from "../../src/ports/models.ts";
+import type { Embedder, Embedders, LocalModels } from "../../src/ports/models.ts";
 
 /** Folder of the models that ship with Mneme. */
 export const MODELS_DIR = join(import.meta.dir, "../../data/models");
@@ -19,6 +19,20 @@ export const DEFAULT = SETTINGS.embedder.defaultText;
 
 /** The English embedder's weights and curves. */
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;
+
+/** These embedders as built-in models; none can be added. */
+export function localModelsOf(...embedders: readonly Embedder[]): LocalModels {
+  const found = (embedder: Embedder) => ({ task: "embed", embedder, reranker: null, references: [] }) as const;
+  return {
+    builtIn: embedders.map(({ id, dimensions, tokensMax, languages }) => {
+      return { id, task: "embed", dimensions, tokensMax, languages, licence: "Apache-2.0" };
+    }),
+    builtInModel: (id) => embedders.filter((embedder) => embedder.id === id).map(found)[0] ?? null,
+    open: ({ id }) => {
+      throw new Error(`The files of the model ${id} are not on this node: add the model here too.`);
+    },
+  };
+}
 
 /** A registry of these embedders; the first is the default. */
 export function embeddersOf(first: Embedder, ...others: readonly Embedder[]): Embedders {

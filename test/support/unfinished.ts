@@ -1,6 +1,6 @@
 // Memories that stay uncompleted during a test: a service whose models never become ready, and failed memories.
 
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
@@ -9,9 +9,9 @@ import { ROOT } from "./sources.ts";
 import { changeRows } from "./stored-rows.ts";
 import { until } from "./until.ts";
 
-/** Starts a service that accepts memories but completes none, because the weights of its models are missing. */
+/** Starts a service that accepts memories but completes none, because the weights of its models are damaged. */
 export async function startWithoutModels(options: ServiceOptions = {}): Promise<TestService> {
-  const modelsDir = modelsWithoutWeights();
+  const modelsDir = modelsWithDamagedWeights();
   const mneme = await startService({ ...options, config: { ...options.config, modelsDir }, waitsForModels: false });
   return {
     ...mneme,
@@ -52,13 +52,16 @@ export async function markFailed(
   );
 }
 
-// Copies the shipped models without their weights. The copy has their descriptions (model.json), so it can open a data
-// folder that was filled with the real models.
-function modelsWithoutWeights(): string {
+// Copies the shipped models with damaged weights. The copy has their descriptions (model.json), so it can open a data
+// folder that was filled with the real models. Without any weights they would count as not installed.
+function modelsWithDamagedWeights(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-test-models-"));
   cpSync(join(ROOT, "data/models"), folder, {
     recursive: true,
     filter: (path) => !["model.onnx", "recipe"].includes(basename(path)),
   });
+  for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+    if (existsSync(join(folder, name, "model.json"))) writeFileSync(join(folder, name, "model.onnx"), "damaged");
+  }
   return folder;
 }

@@ -49,18 +49,23 @@ impl Shared {
 }
 
 impl Encoder {
-    /// Reads a model. Fails with `Invalid` if the graph has a form that is not supported, or if the processor lacks
-    /// AVX2.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// Reads a model. `words` is the file of the model whose word table it uses; `None`: it has its own. Fails with
+    /// `Invalid` if the graph has a form that is not supported, or if the processor lacks AVX2.
+    pub fn open(path: &Path, words: Option<&Path>) -> Result<Self> {
         if !is_supported() {
             return Err(unsupported_processor());
         }
-        Encoder::open_for(path, Instructions::best())
+        Encoder::open_for(path, words, Instructions::best())
     }
 
     /// Reads a model for some of the instructions that this processor has.
-    pub(crate) fn open_for(path: &Path, instructions: Instructions) -> Result<Self> {
-        let network = Arc::new(read_network(&OnnxFile::open(path)?, instructions)?);
+    pub(crate) fn open_for(path: &Path, words: Option<&Path>, instructions: Instructions) -> Result<Self> {
+        let file = OnnxFile::open(path)?;
+        let network = match words {
+            Some(words) => read_network(&file, &OnnxFile::open(words)?, instructions)?,
+            None => read_network(&file, &file, instructions)?,
+        };
+        let network = Arc::new(network);
         let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let split = if has_two_cores { SplitSequence::of(&network) } else { None };
         // Without a second thread the results are the same; they only take longer.
@@ -68,7 +73,7 @@ impl Encoder {
         Ok(Encoder { network, workspace: Mutex::default(), shared })
     }
 
-    /// Number of values in one output: the dimensions of a vector, or 1 for a logit.
+    /// Number of values in one output: the dimensions of a vector, or the number of logits.
     pub fn output_width(&self) -> usize {
         self.network.output_width()
     }
@@ -83,6 +88,23 @@ impl Encoder {
         // SAFETY: `open` checked that the processor has the instructions.
         unsafe { self.network.encode(sequences, &mut workspace, outputs) };
         Ok(())
+    }
+
+    /// Whether the model computes where an answer begins and ends, besides its logits.
+    pub fn has_spans(&self) -> bool {
+        self.network.spans.is_some()
+    }
+
+    /// Computes the outputs of a model with spans. Returns for each sequence its logits (`[output width]`), then the
+    /// logits of begin and end of each token (`[tokens, 2]`). No output depends on other sequences.
+    pub fn read(&self, sequences: &[Sequence<'_>]) -> Result<Vec<f32>> {
+        sequences.iter().try_for_each(|sequence| self.check(*sequence))?;
+        if !self.has_spans() {
+            return Err(Error::invalid("the model computes no spans"));
+        }
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `open` checked that the processor has the instructions.
+        Ok(unsafe { self.network.read(sequences, &mut workspace) })
     }
 
     /// Like `encode` for one sequence, with the same result, but faster if there is a second core and the output is a
@@ -154,7 +176,10 @@ mod tests {
             println!("skipped: this processor has no AVX2");
             return None;
         }
-        Some(Encoder::open(&Path::new(MODELS).join(name).join("model.onnx")).expect("a model that ships with Mneme"))
+        Some(
+            Encoder::open(&Path::new(MODELS).join(name).join("model.onnx"), None)
+                .expect("a model that ships with Mneme"),
+        )
     }
 
     fn encode(encoder: &Encoder, ids: &[u32], first_length: usize) -> Result<Vec<f32>> {
@@ -313,7 +338,7 @@ mod tests {
             return println!("skipped: this processor has no AVX2");
         }
         for file in ["all-minilm-l6-v2/model.json", "all-minilm-l6-v2/vocab.txt", "all-minilm-l6-v2/none.onnx"] {
-            assert!(Encoder::open(&Path::new(MODELS).join(file)).is_err(), "{file}");
+            assert!(Encoder::open(&Path::new(MODELS).join(file), None).is_err(), "{file}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::graph::{Found, Graph};
 use crate::head::{Head, PooledHead};
 use crate::instructions::Instructions;
 use crate::kernels::{GELU_MIN, GELU_ZERO, SCALE_MIN, SIGNED_MAX, SIGNED_ZERO};
-use crate::network::{INNER_FACTOR, Layer, Network, Norm};
+use crate::network::{INNER_FACTOR, Layer, Network, Norm, SpanHead};
 use crate::onnx_file::{Attribute, ElementType, OnnxFile};
 use crate::weights::Linear;
 use crate::word_table::WordTable;
@@ -41,9 +41,12 @@ const EMBEDDING_SUMS: [&str; 2] = [
     "Add(?words, Slice(?positions, ?zero, ?))",
 ];
 
-/// Reads a network for a processor with `instructions`. Fails with `Invalid` and the reason if the graph is not
-/// supported.
-pub(crate) fn read_network(file: &OnnxFile, instructions: Instructions) -> Result<Network> {
+/// Logits of begin and end of an answer, for each token.
+const SPANS: &str = "Add(MatMul(Reshape(?states, ?), ?weights), ?bias)";
+
+/// Reads a network for a processor with `instructions`. `words` is the file with its word table. Fails with `Invalid`
+/// and the reason if the graph is not supported.
+pub(crate) fn read_network(file: &OnnxFile, words: &OnnxFile, instructions: Instructions) -> Result<Network> {
     let graph = Graph::of(file)?;
     let output = file.outputs().first().ok_or_else(|| Error::invalid("the model has no output"))?;
     let norm = file.nodes().iter().find(|node| node.operator == "LayerNormalization");
@@ -54,6 +57,7 @@ pub(crate) fn read_network(file: &OnnxFile, instructions: Instructions) -> Resul
     }
     let PooledHead { head, mut states, is_first_only } = Head::read(&graph, output, hidden)?;
     let reader = Reader { graph, hidden, instructions };
+    let spans = reader.spans(file.outputs().get(1), states)?;
     let mut layers = Vec::new();
     while reader.graph.find(states, EMBEDDINGS).is_err() {
         let (layer, input) = reader.layer(states, layers.is_empty() && is_first_only)?;
@@ -61,7 +65,7 @@ pub(crate) fn read_network(file: &OnnxFile, instructions: Instructions) -> Resul
         states = input;
     }
     layers.reverse();
-    reader.network(states, layers, head)
+    reader.network(states, layers, head, spans, words)
 }
 
 /// Reads layers of one hidden size.
@@ -227,13 +231,31 @@ impl<'file> Reader<'file> {
         Ok((Some(factors), found.value("input")))
     }
 
-    fn network(&self, states: &'file str, layers: Vec<Layer>, head: Head) -> Result<Network> {
+    /// Reads the head of spans, which computes `output` from the same states as the other head; `None` if the output is
+    /// something else.
+    fn spans(&self, output: Option<&'file String>, states: &str) -> Result<Option<SpanHead>> {
+        let Graph { file, .. } = self.graph;
+        let Some(found) = output.and_then(|output| self.graph.find(output, SPANS).ok()) else { return Ok(None) };
+        self.check_same(found.value("states"), states)?;
+        let weights = file.floats(found.value("weights"), &[self.hidden, 2])?;
+        let bias = file.floats(found.value("bias"), &[2])?;
+        Ok(Some(SpanHead { weights, bias: [bias[0], bias[1]] }))
+    }
+
+    fn network(
+        &self,
+        states: &'file str,
+        layers: Vec<Layer>,
+        head: Head,
+        spans: Option<SpanHead>,
+        words_file: &OnnxFile,
+    ) -> Result<Network> {
         let Graph { file, .. } = self.graph;
         let found = self.graph.find(states, EMBEDDINGS)?;
         let norm = self.norm(states, &found)?;
         let (form, found) = self.graph.find_one(found.value("sum"), &EMBEDDING_SUMS)?;
         self.graph.check_integers(found.value("zero"), &[0])?;
-        let words = WordTable::read(&self.graph, found.value("words"))?;
+        let words = WordTable::read(&self.graph, found.value("words"), words_file)?;
         let [tokens_max, _] = file.sides(found.value("positions"))?;
         let positions = file.floats(found.value("positions"), &[tokens_max, self.hidden])?;
         let types = if form == 0 { Some(file.floats(found.value("types"), &[2, self.hidden])?) } else { None };
@@ -243,7 +265,8 @@ impl<'file> Reader<'file> {
                 words.vocabulary, words.hidden, self.hidden
             )));
         }
-        Ok(Network { map: file.map(), hidden: self.hidden, tokens_max, words, positions, types, norm, layers, head })
+        let map = words_file.map();
+        Ok(Network { map, hidden: self.hidden, tokens_max, words, positions, types, norm, layers, head, spans })
     }
 
     fn check_same(&self, found: &str, expected: &str) -> Result<()> {
@@ -268,7 +291,7 @@ mod tests {
 
     fn open(model: &Synthetic) -> Result<Encoder> {
         let folder = TempDir::new("synthetic");
-        Encoder::open(&model.write(&folder))
+        Encoder::open(&model.write(&folder), None)
     }
 
     /// Maximum distance of outputs. A value that lies between two bytes may be rounded to either, which changes the
@@ -292,9 +315,9 @@ mod tests {
             let encoder = open(&model).expect("a supported model");
             let folder = TempDir::new("synthetic");
             let path = model.write(&folder);
-            let others = available()
-                .into_iter()
-                .map(|instructions| (instructions, Encoder::open_for(&path, instructions).expect("a supported model")));
+            let others = available().into_iter().map(|instructions| {
+                (instructions, Encoder::open_for(&path, None, instructions).expect("a supported model"))
+            });
             let others: Vec<_> = others.collect();
             for tokens in [1, 2, 13, TOKENS_MAX] {
                 let ids: Vec<u32> = (0..tokens).map(|_| chance.below(VOCABULARY) as u32).collect();
@@ -313,6 +336,49 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn models_with_spans_read_the_word_table_of_another_file() {
+        if !is_supported() {
+            return println!("skipped: this processor has no AVX2");
+        }
+        let mut chance = Chance::new();
+        for (layers, table) in [(1, Table::Blocks), (3, Table::Halves)] {
+            let model = Synthetic::new(layers, table, Output::Spans, &mut chance);
+            let folder = TempDir::new("synthetic");
+            let (path, words) = (model.write(&folder), folder.path().join("words.onnx"));
+            assert!(Encoder::open(&path, None).is_err(), "its word table is not in its own file");
+            let encoder = Encoder::open(&path, Some(&words)).expect("a supported model");
+            assert!(encoder.has_spans());
+            assert_eq!(encoder.output_width(), 2);
+            let ids: Vec<u32> = (0..TOKENS_MAX).map(|_| chance.below(VOCABULARY) as u32).collect();
+            let lengths = [2, 13, TOKENS_MAX, 5];
+            let pairs = lengths.map(|tokens| Sequence { ids: &ids[..tokens], first_length: tokens / 3 });
+            let together = encoder.read(&pairs).expect("logits and spans");
+            let mut rest = &together[..];
+            for pair in pairs {
+                let (found, others) = rest.split_at(2 + 2 * pair.ids.len());
+                rest = others;
+                assert!(distance(&found[..2], &model.encode(pair)) < DISTANCE_MAX, "logits: {found:?}");
+                let spans = model.spans(pair);
+                for (found, expected) in found[2..].iter().zip(&spans) {
+                    assert!((f64::from(*found) - expected).abs() < DISTANCE_MAX, "{found} is not {expected}");
+                }
+                assert_eq!(encoder.read(&[pair]).as_deref(), Ok(found), "alone and together");
+                let mut logits = [f32::NAN; 2];
+                encoder.encode(&[pair], &mut logits).expect("logits");
+                assert_eq!(logits, found[..2]);
+            }
+            assert!(rest.is_empty());
+            let refused = Sequence { ids: &[], first_length: 0 };
+            assert!(matches!(encoder.read(&[pairs[0], refused]), Err(Error::Invalid(_))));
+            assert_eq!(encoder.read(&[]), Ok(vec![]));
+        }
+        let model = Synthetic::new(1, Table::Blocks, Output::UnitMean, &mut chance);
+        let encoder = open(&model).expect("a supported model");
+        assert!(!encoder.has_spans());
+        assert!(matches!(encoder.read(&[Sequence { ids: &[1, 2], first_length: 1 }]), Err(Error::Invalid(_))));
     }
 
     #[test]
@@ -432,7 +498,7 @@ mod tests {
             }
             let other = folder.path().join("damaged.onnx");
             std::fs::write(&other, &damaged).expect("a file in a fresh folder");
-            if let Ok(encoder) = Encoder::open(&other) {
+            if let Ok(encoder) = Encoder::open(&other, None) {
                 let mut output = vec![0f32; encoder.output_width()];
                 let _ = encoder.encode(&[Sequence { ids: &[1, 2, 3], first_length: 1 }], &mut output);
             }

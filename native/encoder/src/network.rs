@@ -50,7 +50,7 @@ pub(crate) struct Layer {
 
 /// A model: its embeddings, layers and head.
 pub(crate) struct Network {
-    /// The model file. `words` reads from it.
+    /// The file with the word table. `words` reads from it.
     pub(crate) map: Arc<Mmap>,
     pub(crate) words: WordTable,
     pub(crate) hidden: usize,
@@ -64,6 +64,15 @@ pub(crate) struct Network {
     pub(crate) norm: Norm,
     pub(crate) layers: Vec<Layer>,
     pub(crate) head: Head,
+    /// `None` if the model computes no spans.
+    pub(crate) spans: Option<SpanHead>,
+}
+
+/// Computes where an answer begins and ends: two logits for the state of each token.
+pub(crate) struct SpanHead {
+    /// `[hidden, 2]`.
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: [f32; 2],
 }
 
 /// Buffers for the sequences of one batch. They are reused for the next batch, because allocating memory takes as long
@@ -99,7 +108,7 @@ impl Network {
 
     /// Whether all tokens pass through the last layer.
     pub(crate) fn reads_all_tokens(&self) -> bool {
-        self.head.pooling == Pooling::Sum
+        self.head.pooling == Pooling::Sum || self.spans.is_some()
     }
 
     /// Number of tokens in the vocabulary.
@@ -116,10 +125,42 @@ impl Network {
         Ok(())
     }
 
-    /// Computes the outputs (`[sequences, output width]`) of sequences. If all tokens pass through the last layer,
-    /// short sequences pass through the layers together, so that weights are fetched from memory less often.
+    /// Computes the outputs (`[sequences, output width]`) of sequences.
     #[target_feature(enable = "avx2,fma")]
-    pub(crate) fn encode(&self, mut sequences: &[Sequence<'_>], workspace: &mut Workspace, mut outputs: &mut [f32]) {
+    pub(crate) fn encode(&self, sequences: &[Sequence<'_>], workspace: &mut Workspace, outputs: &mut [f32]) {
+        let mut outputs = outputs.chunks_exact_mut(self.output_width());
+        self.each(sequences, workspace, &mut |states| {
+            if let Some(output) = outputs.next() {
+                self.write_output(states, output);
+            }
+        });
+    }
+
+    /// Computes the outputs of a model with spans: for each sequence its logits, then begin and end of each token.
+    #[target_feature(enable = "avx2,fma")]
+    pub(crate) fn read(&self, sequences: &[Sequence<'_>], workspace: &mut Workspace) -> Vec<f32> {
+        let mut outputs = vec![];
+        self.each(sequences, workspace, &mut |states| {
+            let from = outputs.len();
+            outputs.resize(from + self.output_width(), 0.0);
+            self.write_output(states, &mut outputs[from..]);
+            let Some(SpanHead { weights, bias }) = &self.spans else { return };
+            for state in states.chunks_exact(self.hidden) {
+                let mut logits = *bias;
+                for (value, weights) in state.iter().zip(weights.chunks_exact(2)) {
+                    logits[0] += value * weights[0];
+                    logits[1] += value * weights[1];
+                }
+                outputs.extend(logits);
+            }
+        });
+        outputs
+    }
+
+    /// Calls `then` with the states of each sequence, in their order. If all tokens pass through the last layer, short
+    /// sequences pass through the layers together, so that weights are fetched from memory less often.
+    #[target_feature(enable = "avx2,fma")]
+    fn each(&self, mut sequences: &[Sequence<'_>], workspace: &mut Workspace, then: &mut dyn FnMut(&[f32])) {
         while let [first, others @ ..] = sequences {
             let mut tokens = first.ids.len();
             let fits = |next: &&Sequence<'_>| {
@@ -128,14 +169,13 @@ impl Network {
             };
             let count = 1 + others.iter().take_while(fits).count();
             let (batch, rest) = sequences.split_at(count);
-            let (of_batch, of_rest) = outputs.split_at_mut(count * self.output_width());
-            self.encode_batch(batch, workspace, of_batch);
-            (sequences, outputs) = (rest, of_rest);
+            self.each_of_batch(batch, workspace, then);
+            sequences = rest;
         }
     }
 
     #[target_feature(enable = "avx2,fma")]
-    fn encode_batch(&self, batch: &[Sequence<'_>], workspace: &mut Workspace, outputs: &mut [f32]) {
+    fn each_of_batch(&self, batch: &[Sequence<'_>], workspace: &mut Workspace, then: &mut dyn FnMut(&[f32])) {
         let mut end = 0;
         let places: Vec<Range<usize>> = batch
             .iter()
@@ -150,9 +190,8 @@ impl Network {
             self.embed(*sequence, 0, states);
         }
         self.run(0..self.layers.len(), &places, workspace);
-        for (place, output) in places.iter().zip(outputs.chunks_exact_mut(self.output_width())) {
-            let states = &workspace.tokens.states[place.start * self.hidden..place.end * self.hidden];
-            self.write_output(states, output);
+        for place in &places {
+            then(&workspace.tokens.states[place.start * self.hidden..place.end * self.hidden]);
         }
     }
 
@@ -233,12 +272,15 @@ impl Network {
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn embed(&self, sequence: Sequence<'_>, first: usize, states: &mut [f32]) {
         let mut added = vec![0f32; self.hidden];
+        // A model with spans tells the tokens of the passage from all others, so its last separator is none of them.
+        let second_end = sequence.ids.len() - usize::from(self.spans.is_some());
         let tokens = sequence.ids.iter().enumerate().skip(first);
         for ((at, id), state) in tokens.zip(states.chunks_exact_mut(self.hidden)) {
             self.words.write_row(&self.map, *id as usize, state);
             added.copy_from_slice(&self.positions[at * self.hidden..][..self.hidden]);
             if let Some(types) = &self.types {
-                let of_type = &types[usize::from(at >= sequence.first_length) * self.hidden..][..self.hidden];
+                let is_second = at >= sequence.first_length && at < second_end;
+                let of_type = &types[usize::from(is_second) * self.hidden..][..self.hidden];
                 added.iter_mut().zip(of_type).for_each(|(added, of_type)| *added += of_type);
             }
             add_and_normalise(state, &added, &self.norm.gain, &self.norm.shift, self.norm.epsilon);

@@ -102,8 +102,13 @@ impl GraphWriter {
 
     /// Writes the file.
     pub fn write(self, path: &Path, output: &str) {
-        let output = field(12, &field(1, output.as_bytes()));
-        let graph = [self.nodes, self.constants, output].concat();
+        self.write_with(path, &[output]);
+    }
+
+    /// Writes a file whose graph has these outputs.
+    pub fn write_with(self, path: &Path, outputs: &[&str]) {
+        let outputs: Vec<u8> = outputs.iter().flat_map(|output| field(12, &field(1, output.as_bytes()))).collect();
+        let graph = [self.nodes, self.constants, outputs].concat();
         std::fs::write(path, field(7, &graph)).expect("a file in a fresh folder");
     }
 
@@ -154,6 +159,9 @@ pub enum Output {
     PooledLogit,
     /// A linear layer on the first token's state. The last layer computes all tokens.
     LinearLogit,
+    /// A layer with tanh on the first token's state, then two logits; and two logits of the state of each token. The
+    /// word table is in a file of its own.
+    Spans,
 }
 
 /// A model with random weights.
@@ -250,7 +258,7 @@ impl Synthetic {
                 }
             }
         }
-        let (has_types, change) = (matches!(output, Output::PooledLogit), Change::Nothing);
+        let (has_types, change) = (matches!(output, Output::PooledLogit | Output::Spans), Change::Nothing);
         Synthetic {
             layers,
             table,
@@ -270,12 +278,21 @@ impl Synthetic {
         }
     }
 
-    /// Writes the model to a folder and returns the path of the file.
+    /// Writes the model to a folder and returns the path of the file. The word table of `Output::Spans` is in
+    /// `words.onnx` beside it.
     pub fn write(&self, folder: &TempDir) -> PathBuf {
         let path = folder.path().join("synthetic.onnx");
-        let mut graph = GraphWriter { change: self.change.clone(), ..GraphWriter::default() };
+        let writer = || GraphWriter { change: self.change.clone(), ..GraphWriter::default() };
+        let mut graph = writer();
         let output = self.write_graph(&mut graph);
-        graph.write(&path, &output);
+        if self.output != Output::Spans {
+            graph.write(&path, &output);
+            return path;
+        }
+        graph.write_with(&path, &[&output, "spans"]);
+        let mut words = writer();
+        self.write_table_constants(&mut words);
+        words.write(&folder.path().join("words.onnx"), "none");
         path
     }
 
@@ -382,7 +399,13 @@ impl Synthetic {
             return self.write_logit(g, &states);
         }
         let states = g.node("Reshape", &[&states, &shape], &[]);
-        if self.output == Output::LinearLogit {
+        if self.output == Output::LinearLogit || self.output == Output::Spans {
+            if self.output == Output::Spans {
+                let weights = g.floats("span.w", &[HIDDEN, 2], &self.matrix[..2 * HIDDEN]);
+                let bias = g.floats("span.b", &[2], &self.norm[0][..2]);
+                let logits = g.node("MatMul", &[&states, &weights], &[]);
+                g.named_node("Add", &[&logits, &bias], "spans", &[]);
+            }
             let state = g.node("Gather", &[&states, &first], &axis(1));
             return self.write_logit(g, &state);
         }
@@ -415,18 +438,17 @@ impl Synthetic {
     }
 
     fn write_words(&self, g: &mut GraphWriter) -> String {
+        if self.output != Output::Spans {
+            self.write_table_constants(g);
+        }
         if self.table == Table::Halves {
-            let table = g.constant("emb.word", ElementType::Float16, &[VOCABULARY, HIDDEN], &self.stored_words);
-            let rows = g.node("Gather", &[&table, "input_ids"], &[]);
+            let rows = g.node("Gather", &["emb.word", "input_ids"], &[]);
             return g.node("Cast", &[&rows], &[]);
         }
-        let shape = [VOCABULARY, HIDDEN / BLOCK, BLOCK / 2];
-        let table = g.constant("emb.q4", ElementType::UInt8, &shape, &self.stored_words);
-        let shape = [VOCABULARY, HIDDEN / BLOCK, 1];
-        let scales = g.constant("emb.q4s", ElementType::Float16, &shape, &self.stored_scales);
+        let (table, scales) = ("emb.q4", "emb.q4s");
         let [sixteen, sixteenth, eight] =
             [("c16", 16.0), ("ci16", 1.0 / 16.0), ("c8", 8.0)].map(|(name, number)| g.floats(name, &[], &[number]));
-        let rows = g.node("Gather", &[&table, "input_ids"], &[]);
+        let rows = g.node("Gather", &[table, "input_ids"], &[]);
         let bytes = g.node("Cast", &[&rows], &[]);
         let shifted = g.node("Mul", &[&bytes, &sixteenth], &[]);
         let high = g.node("Floor", &[&shifted], &[]);
@@ -434,33 +456,59 @@ impl Synthetic {
         let low = g.node("Sub", &[&bytes, &back], &[]);
         let numbers = g.node("Concat", &[&low, &high], &[("axis", Attribute::Integer(-1))]);
         let numbers = g.node("Sub", &[&numbers, &eight], &[]);
-        let scales = g.node("Gather", &[&scales, "input_ids"], &[]);
+        let scales = g.node("Gather", &[scales, "input_ids"], &[]);
         let scales = g.node("Cast", &[&scales], &[]);
         let words = g.node("Mul", &[&numbers, &scales], &[]);
         g.node("Reshape", &[&words, "any shape"], &[])
     }
 
+    fn write_table_constants(&self, g: &mut GraphWriter) {
+        if self.table == Table::Halves {
+            g.constant("emb.word", ElementType::Float16, &[VOCABULARY, HIDDEN], &self.stored_words);
+            return;
+        }
+        g.constant("emb.q4", ElementType::UInt8, &[VOCABULARY, HIDDEN / BLOCK, BLOCK / 2], &self.stored_words);
+        g.constant("emb.q4s", ElementType::Float16, &[VOCABULARY, HIDDEN / BLOCK, 1], &self.stored_scales);
+    }
+
     fn write_logit(&self, g: &mut GraphWriter, state: &str) -> String {
         let transposed = [("transB", Attribute::Integer(1))];
         let mut state = state.to_owned();
-        if self.output == Output::PooledLogit {
+        if matches!(self.output, Output::PooledLogit | Output::Spans) {
             let matrix = g.floats("pool.w", &[HIDDEN, HIDDEN], &self.matrix);
             let bias = g.floats("pool.b", &[HIDDEN], &self.norm[1]);
             state = g.node("Gemm", &[&state, &matrix, &bias], &transposed);
             state = g.node("Tanh", &[&state], &[]);
         }
-        let weights = g.floats("cls.w", &[1, HIDDEN], &self.vector);
-        let bias = g.floats("cls.b", &[1], &self.norm[0][..1]);
+        let logits = if self.output == Output::Spans { 2 } else { 1 };
+        let rows = [&self.vector[..], &self.norm[1]].concat();
+        let weights = g.floats("cls.w", &[logits, HIDDEN], &rows[..logits * HIDDEN]);
+        let bias = g.floats("cls.b", &[logits], &self.norm[0][..logits]);
         g.node("Gemm", &[&state, &weights, &bias], &transposed)
     }
 
-    /// Computes the output of a sequence.
-    pub fn encode(&self, sequence: Sequence<'_>) -> Vec<f64> {
+    /// The states of the last layer.
+    fn states(&self, sequence: Sequence<'_>) -> Vec<Vec<f64>> {
         let mut states: Vec<Vec<f64>> =
             sequence.ids.iter().enumerate().map(|(at, id)| self.embedding(at, *id, sequence)).collect();
         for layer in &self.layer_weights {
             states = layer.apply(&states);
         }
+        states
+    }
+
+    /// Computes the logits of begin and end of each token, for `Output::Spans`.
+    pub fn spans(&self, sequence: Sequence<'_>) -> Vec<f64> {
+        let logit = |state: &[f64], side: usize| {
+            let products = state.iter().enumerate().map(|(at, value)| value * f64::from(self.matrix[2 * at + side]));
+            products.sum::<f64>() + f64::from(self.norm[0][side])
+        };
+        self.states(sequence).iter().flat_map(|state| [logit(state, 0), logit(state, 1)]).collect()
+    }
+
+    /// Computes the output of a sequence.
+    pub fn encode(&self, sequence: Sequence<'_>) -> Vec<f64> {
+        let states = self.states(sequence);
         let count = states.len() as f64;
         let mean: Vec<f64> = (0..HIDDEN).map(|at| states.iter().map(|state| state[at]).sum::<f64>() / count).collect();
         let (matrix, vector) = (doubles(&self.matrix), doubles(&self.vector));
@@ -479,13 +527,15 @@ impl Synthetic {
                     |row: usize| (0..REMOVED).map(|part| parts[part] * projected[row * REMOVED + part]).sum::<f64>();
                 unit((0..HIDDEN).map(|row| mean[row] - removed(row) - vector[row]).collect())
             }
-            Output::PooledLogit => {
+            Output::PooledLogit | Output::Spans => {
                 let pooled = |row: usize| {
                     let sum: f64 = (0..HIDDEN).map(|at| matrix[row * HIDDEN + at] * states[0][at]).sum();
                     (sum + f64::from(self.norm[1][row])).tanh()
                 };
-                let sum: f64 = (0..HIDDEN).map(|row| pooled(row) * vector[row]).sum();
-                vec![sum + f64::from(self.norm[0][0])]
+                let second = doubles(&self.norm[1]);
+                let rows = if self.output == Output::Spans { vec![vector, second] } else { vec![vector] };
+                let logit = |row: &Vec<f64>| (0..HIDDEN).map(|at| pooled(at) * row[at]).sum::<f64>();
+                rows.iter().zip(&self.norm[0]).map(|(row, bias)| logit(row) + f64::from(*bias)).collect()
             }
             Output::LinearLogit => {
                 let sum: f64 = states[0].iter().zip(&vector).map(|(state, weight)| state * weight).sum();
@@ -497,7 +547,9 @@ impl Synthetic {
     fn embedding(&self, at: usize, id: u32, sequence: Sequence<'_>) -> Vec<f64> {
         let word = &self.words[id as usize * HIDDEN..][..HIDDEN];
         let position = &self.positions[at * HIDDEN..][..HIDDEN];
-        let of_type = &self.types[usize::from(at >= sequence.first_length) * HIDDEN..][..HIDDEN];
+        let is_last = at + 1 == sequence.ids.len();
+        let is_second = at >= sequence.first_length && !(is_last && self.output == Output::Spans);
+        let of_type = &self.types[usize::from(is_second) * HIDDEN..][..HIDDEN];
         let sum = (0..HIDDEN).map(|at| {
             let of_type = if self.has_types { of_type[at] } else { 0.0 };
             f64::from(word[at]) + f64::from(position[at]) + f64::from(of_type)

@@ -10,7 +10,7 @@ pub enum Encoder {}
 
 impl Encoder {
     /// Always fails with `Invalid`.
-    pub fn open(_path: &Path) -> Result<Self> {
+    pub fn open(_path: &Path, _words: Option<&Path>) -> Result<Self> {
         Err(unsupported_processor())
     }
 
@@ -21,6 +21,16 @@ impl Encoder {
 
     /// Never called.
     pub fn encode(&self, _sequences: &[Sequence<'_>], _outputs: &mut [f32]) -> Result<()> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn has_spans(&self) -> bool {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn read(&self, _sequences: &[Sequence<'_>]) -> Result<Vec<f32>> {
         match *self {}
     }
 

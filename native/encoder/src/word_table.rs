@@ -1,4 +1,4 @@
-//! The embeddings of a model's vocabulary, read in place from the mapped model file.
+//! The embeddings of a model's vocabulary, read in place from the mapped model file, or from that of another model.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::onnx_file::ElementType;
+use crate::onnx_file::{ElementType, OnnxFile};
 
 /// Number of embedding components that share a scale in a table of 4-bit blocks.
 const BLOCK: usize = 32;
@@ -36,14 +36,14 @@ enum Rows {
 }
 
 impl WordTable {
-    /// Finds the table whose rows for `input_ids` are the value `words`.
-    pub fn read<'file>(graph: &Graph<'file>, words: &'file str) -> Result<Self> {
+    /// Finds the table whose rows for `input_ids` are the value `words`. `file` has the table, under the names that the
+    /// graph gives to its parts.
+    pub fn read<'file>(graph: &Graph<'file>, words: &'file str, file: &OnnxFile) -> Result<Self> {
         const HALVES: &str = "Cast(Gather(?table, input_ids))";
         // The low half of a byte is what remains without the high half.
         const BLOCKS: &str = "Reshape(Mul(Sub(Concat(Sub(?byte:Cast(Gather(?bytes, input_ids)), \
                               Mul(?high:Floor(Mul(?byte, ?sixteenth)), ?sixteen)), ?high), ?eight), \
                               Cast(Gather(?scales, input_ids))), ?)";
-        let file = graph.file;
         let (number, found) = graph.find_one(words, &[HALVES, BLOCKS])?;
         if number == 0 {
             let table = found.value("table");

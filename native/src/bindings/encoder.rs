@@ -16,10 +16,11 @@ pub struct NativeEncoder {
     encoder: Encoder,
 }
 
-/// Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2.
+/// Reads a model file. `words` is the file of the model whose word table it uses; null: it has its own. Throws
+/// `invalid` for a graph that is not supported and on a processor without AVX2.
 #[napi(catch_unwind)]
-pub fn open_encoder(path: String) -> napi::Result<NativeEncoder> {
-    let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;
+pub fn open_encoder(path: String, words: Option<String>) -> napi::Result<NativeEncoder> {
+    let encoder = run(|| Ok(Encoder::open(Path::new(&path), words.as_deref().map(Path::new))?))?;
     Ok(NativeEncoder { encoder })
 }
 
@@ -48,6 +49,27 @@ impl NativeEncoder {
             self.encoder.encode(&sequences, &mut outputs)?;
             Ok(outputs)
         });
+        Ok(Float32Array::new(outputs?))
+    }
+
+    /// Whether the model computes spans: for each token, logits that an answer begins or ends there. Only then can
+    /// `read` be called.
+    #[napi(catch_unwind)]
+    pub fn has_spans(&self) -> bool {
+        self.encoder.has_spans()
+    }
+
+    /// Computes logits and spans of pairs, which are passed like the sequences of `encode`. Returns for each pair its
+    /// logits, then the logits of begin and end of each token. Throws `invalid` for a model without spans. Blocks the
+    /// calling thread.
+    #[napi(catch_unwind)]
+    pub fn read(
+        &self,
+        ids: Uint32ArraySlice<'_>,
+        lengths: Uint32ArraySlice<'_>,
+        first_lengths: Uint32ArraySlice<'_>,
+    ) -> napi::Result<Float32Array> {
+        let outputs = run(|| Ok(self.encoder.read(&sequences(&ids, &lengths, &first_lengths)?)?));
         Ok(Float32Array::new(outputs?))
     }
 

@@ -112,7 +112,7 @@ impl NativeIndex {
     /// `null` for other ids. Ids are valid until the index is closed.
     #[napi(catch_unwind)]
     pub fn entity_names(&self, ids: Uint32ArraySlice<'_>) -> napi::Result<Vec<Either<String, Null>>> {
-        let names = run(|| Ok(self.project()?.entity_names(&ids)))?;
+        let names = run(|| self.project()?.entity_names(&ids))?;
         Ok(names.into_iter().map(or_null).collect())
     }
 

@@ -1,8 +1,9 @@
 //! An open project for JavaScript: opening, visibility, admissible sets, comparing chunks, and closing.
 //! Publishing is in `publish`, searches are in `search` and `graph`, vector sets of other models in `models`.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use napi::Env;
 use napi::bindgen_prelude::{
@@ -89,10 +90,10 @@ pub struct ProjectIndexStats {
     pub log_bytes: f64,
 }
 
-/// An open project.
+/// An open project. Several JavaScript threads can have one each for the same project; see `attach_project`.
 #[napi]
 pub struct NativeIndex {
-    open: Mutex<Option<Open>>,
+    shared: Arc<SharedProject>,
     repairs: Vec<String>,
 }
 
@@ -101,16 +102,35 @@ struct Open {
     writing: WritingThread,
 }
 
+/// What all handles of one project share. `close` of any of them empties it for all.
+type SharedProject = Mutex<Option<Open>>;
+
+/// The open projects of this process, by folder.
+static PROJECTS: LazyLock<Mutex<HashMap<PathBuf, Weak<SharedProject>>>> = LazyLock::new(Mutex::default);
+
 /// Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it.
 #[napi(catch_unwind)]
 pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi::Result<PromiseRaw<'env, NativeIndex>> {
     run_on_worker(env, move || {
-        let (project, repairs) = Project::open(ProjectOptions {
-            directory: PathBuf::from(options.directory),
-            new_model: options.new_model.to_core(),
-        })?;
-        Ok(OpenedProject { project, repairs })
+        let directory = PathBuf::from(options.directory);
+        let new_model = options.new_model.to_core();
+        let (project, repairs) = Project::open(ProjectOptions { directory: directory.clone(), new_model })?;
+        let open = Open { project: Arc::new(project), writing: WritingThread::start() };
+        let shared = Arc::new(Mutex::new(Some(open)));
+        let mut projects = lock(&PROJECTS);
+        projects.retain(|_, other| other.strong_count() > 0);
+        projects.insert(directory, Arc::downgrade(&shared));
+        Ok(OpenedProject { shared, repairs })
     })
+}
+
+/// Returns a further handle of a project that this process has opened from this folder, for another JavaScript thread;
+/// null if it is not open. Closing one handle closes all.
+#[napi(catch_unwind)]
+pub fn attach_project(directory: String) -> Option<NativeIndex> {
+    let shared = lock(&PROJECTS).get(&PathBuf::from(directory))?.upgrade()?;
+    let is_open = lock(&shared).is_some();
+    is_open.then(|| NativeIndex { shared, repairs: Vec::new() })
 }
 
 #[napi]
@@ -216,7 +236,7 @@ impl NativeIndex {
         expected: BigUint64ArraySlice<'_>,
     ) -> napi::Result<PromiseRaw<'env, Differences>> {
         let expected = expected.to_vec();
-        self.read(env, move |project| Ok(project.reconcile(&expected)))
+        self.read(env, move |project| project.reconcile(&expected))
     }
 
     /// See `Project::files`.
@@ -245,6 +265,19 @@ impl NativeIndex {
         })
     }
 
+    /// Whether the project is open. Another handle may have closed it.
+    #[napi(getter, catch_unwind)]
+    pub fn is_open(&self) -> bool {
+        lock(&self.shared).is_some()
+    }
+
+    /// Number of changes of the project that have ended, on whichever JavaScript thread they were requested. It grows
+    /// before the promise of a change settles.
+    #[napi(getter, catch_unwind)]
+    pub fn changes_ended(&self) -> f64 {
+        lock(&self.shared).as_ref().map_or(0.0, |open| open.writing.ended() as f64)
+    }
+
     /// Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
@@ -252,7 +285,7 @@ impl NativeIndex {
             project.close();
             Ok(())
         });
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lock(&self.shared).take();
         closing
     }
 }
@@ -265,7 +298,7 @@ impl NativeIndex {
 
     /// The project, and whether changes are waiting or in progress. Fails with `Closed` after `close`.
     fn project_and_changes(&self) -> Result<(Arc<Project>, bool)> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = lock(&self.shared);
         let Open { project, writing } = open.as_ref().ok_or_else(closed)?;
         Ok((Arc::clone(project), writing.is_busy()))
     }
@@ -300,11 +333,15 @@ impl NativeIndex {
         env: &'env Env,
         work: impl FnOnce(&Project) -> Result<Output> + Send + 'static,
     ) -> napi::Result<PromiseRaw<'env, Output>> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = lock(&self.shared);
         let Some(open) = open.as_ref() else { return Err(js_error(closed())) };
         let project = Arc::clone(&open.project);
         open.writing.run(env, move || work(&project))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn closed() -> Error {
@@ -313,15 +350,14 @@ fn closed() -> Error {
 
 /// A project that was just opened, and the sentences for `repairs`.
 struct OpenedProject {
-    project: Project,
+    shared: Arc<SharedProject>,
     repairs: Vec<String>,
 }
 
 impl ToJs for OpenedProject {
     type Js = NativeIndex;
     fn to_js(self) -> NativeIndex {
-        let open = Open { project: Arc::new(self.project), writing: WritingThread::start() };
-        NativeIndex { open: Mutex::new(Some(open)), repairs: self.repairs }
+        NativeIndex { shared: self.shared, repairs: self.repairs }
     }
 }
 

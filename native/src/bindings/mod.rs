@@ -13,12 +13,14 @@
 //! | `index` | an open project: opening, visibility, comparing chunks, closing |
 //! | `publish` | publishing, removing, compacting |
 //! | `models` | the embedding models of a project: building vectors of another model, and swapping them in |
+//! | `vector_index` | how vectors are searched, and the graph that is built for that |
 //! | `vector_model` | an embedding model and vectors of it |
 //! | `search` | vector search, full-text search, stored passages |
 //! | `graph` | graph search, and the graph around a memory |
 //! | `explore` | the entities of a project: list, surroundings, paths |
 //! | `layout` | places of memories on a map |
 //! | `encoder` | the model encoder |
+//! | `exact` | the true nearest vectors, which benchmarks judge searches by |
 //! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
 //! | `lock` | the lock on a data directory |
@@ -28,6 +30,7 @@
 pub mod admissible;
 mod conversions;
 pub mod encoder;
+pub mod exact;
 pub mod explore;
 pub mod graph;
 pub mod index;
@@ -41,4 +44,5 @@ pub mod publish;
 pub mod search;
 mod short_reads;
 pub mod tasks;
+pub mod vector_index;
 pub mod vector_model;

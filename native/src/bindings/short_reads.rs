@@ -2,7 +2,7 @@
 //! vectors, and that time is part of every search. But other requests wait for the JavaScript thread, so short reads
 //! get only a small share of its time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// One part in this many of the time of the JavaScript thread may go to short reads.
@@ -10,8 +10,10 @@ const SHARE_DIVISOR: u32 = 20;
 /// Time that may be used at once after a pause: the reads of one search.
 const BURST: Duration = Duration::from_millis(2);
 
-/// The time that short reads may use. It is shared by all projects, because they share the JavaScript thread.
-static SHORT_READS: Mutex<TimeShare> = Mutex::new(TimeShare { paid_until: None });
+thread_local! {
+    /// The time that short reads may use on this JavaScript thread, of all projects together.
+    static SHORT_READS: RefCell<TimeShare> = const { RefCell::new(TimeShare { paid_until: None }) };
+}
 
 /// A share of a thread's time.
 #[derive(Debug)]
@@ -33,19 +35,15 @@ impl TimeShare {
 
 /// Whether there is time for a short read on the calling thread.
 pub(super) fn has_time() -> bool {
-    share().has_time(Instant::now())
+    SHORT_READS.with_borrow(|share| share.has_time(Instant::now()))
 }
 
 /// Runs a read on the calling thread and counts its time.
 pub(super) fn timed<Output>(read: impl FnOnce() -> Output) -> Output {
     let started = Instant::now();
     let output = read();
-    share().use_time(started, started.elapsed());
+    SHORT_READS.with_borrow_mut(|share| share.use_time(started, started.elapsed()));
     output
-}
-
-fn share() -> MutexGuard<'static, TimeShare> {
-    SHORT_READS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ pub(super) fn run_in_background<'env, Output: ToJs>(
 pub(super) struct WritingThread {
     changes: Sender<Change>,
     pending: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
 }
 
 type Change = Box<dyn FnOnce() + Send>;
@@ -93,12 +94,17 @@ impl WritingThread {
     pub(super) fn start() -> WritingThread {
         let (changes, received) = channel::<Change>();
         std::thread::spawn(move || received.into_iter().for_each(|change| change()));
-        WritingThread { changes, pending: Arc::default() }
+        WritingThread { changes, pending: Arc::default(), ended: Arc::default() }
     }
 
     /// Whether changes are waiting or in progress.
     pub(super) fn is_busy(&self) -> bool {
         self.pending.load(Ordering::Acquire) > 0
+    }
+
+    /// Number of changes that have ended.
+    pub(super) fn ended(&self) -> usize {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// Queues a change. Fails with `Invalid` if too many changes are waiting already.
@@ -112,9 +118,10 @@ impl WritingThread {
             return Err(js_error(Error::invalid(format!("{PENDING_CHANGES_MAX} changes are waiting already"))));
         }
         let (deferred, promise) = env.create_deferred()?;
-        let pending = Arc::clone(&self.pending);
+        let (pending, ended) = (Arc::clone(&self.pending), Arc::clone(&self.ended));
         let change: Change = Box::new(move || {
             let outcome = guarded(work);
+            ended.fetch_add(1, Ordering::AcqRel);
             pending.fetch_sub(1, Ordering::AcqRel);
             match outcome {
                 Ok(output) => deferred.resolve(move |_| Ok(output)),

@@ -1,5 +1,6 @@
-//! Entity graph of a project, in memory: which chunks mention which entities. Its content depends only on the records
-//! stored with the live chunks (`entities::record`), not on the order in which chunks were added.
+//! Entity graph of a project, in memory: which chunks mention which entities. Apart from ids and surface forms, its
+//! content depends only on the records stored with the live chunks (`entities::record`), not on the order in which
+//! chunks were added.
 //! `entities::admissible_graph` decides which mentions are links for one request, `entities::walk` follows the links.
 
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -18,14 +18,15 @@ use crate::entities::dates::{date_at, is_month};
 use crate::entities::function_words::{
     is_function_word, is_inner_connector, is_leading_connector, is_separating_connector,
 };
+use crate::entities::initials::is_letter;
 use crate::entities::korean_particles::korean_noun;
 use crate::entities::record::{
     CAPITALISED, DATE, ENTITY_WORDS_MAX, IDENTIFIER, PHRASE, QUOTED, RecordWriter, Role, Span, TITLE, Window,
     entity_hash, extend_hash, word_hash,
 };
-use crate::entities::words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordTokeniser, form_of, is_caseless};
+use crate::entities::words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordTokeniser, form_of, is_caseless, is_designated};
 
-/// Maximum number of words of a chunk that are examined. A chunk has at most 256 tokens, but a long text without
+/// Maximum number of words of a chunk that are examined. A chunk has a few hundred tokens, but a long text without
 /// spaces can be a single token.
 const WORDS_MAX: usize = 4_096;
 /// Maximum number of words in a record. A record contains only the words of its windows and spans.
@@ -297,7 +298,8 @@ impl Extraction<'_> {
         let original_start = start;
         while start < end {
             let word = &words[start];
-            let is_leading = word.shape != Shape::Capital || (starts_sentence && is_function_word(&word.form));
+            let is_leading = word.shape != Shape::Capital
+                || (starts_sentence && is_function_word(&word.form) && !self.is_initial(word));
             if !is_leading {
                 break;
             }
@@ -307,10 +309,28 @@ impl Extraction<'_> {
             || end - start == 1
                 && ((starts_sentence && start == original_start)
                     || is_function_word(&words[start].form)
-                    || is_month(&words[start]));
+                    || is_month(&words[start])
+                    || self.is_mark(start));
         if start < end && !is_no_entity {
             self.add_span(start, end - start, CAPITALISED, None);
         }
+    }
+
+    /// Whether a word is a letter with a dot. "J." is an initial, although "j" is a function word in French.
+    fn is_initial(&self, word: &Word) -> bool {
+        is_letter(&self.text[word.start..word.end]) && self.text[word.end..].starts_with('.')
+    }
+
+    /// Whether a word is a letter that is no name: it marks an item, as in "(A)", stands for a longer word, as in
+    /// "E. coli", or belongs to the word before it, as in "gate B".
+    fn is_mark(&self, at: usize) -> bool {
+        let word = &self.words[at];
+        let after = &self.text[word.end..];
+        let follows_dot = after.strip_prefix('.').and_then(|rest| rest.trim_start().chars().next());
+        is_letter(&self.text[word.start..word.end])
+            && (after.starts_with([')', ']'])
+                || follows_dot.is_some_and(char::is_lowercase)
+                || is_designated(&self.words[..=at]))
     }
 
     fn add_dates(&mut self) {
@@ -562,6 +582,29 @@ mod tests {
             ("Ο Νίκος Καζαντζάκης γεννήθηκε στο Ηράκλειο.", vec!["Νίκος Καζαντζάκης", "Ηράκλειο"]),
             ("Wczoraj Maria Skłodowska-Curie wróciła do Łodzi.", vec!["Maria Skłodowska-Curie", "Łodzi"]),
             ("Dün Mustafa Kemal İstanbul'a geldi.", vec!["Dün Mustafa Kemal İstanbul'a"]),
+        ] {
+            assert_eq!(surfaces_of_kind(passage, 'c'), expected, "{passage}");
+        }
+    }
+
+    #[test]
+    fn a_single_letter_joins_words_only_as_an_initial() {
+        for (passage, expected) in [
+            ("The gauge needs 12 V and 80 mA.", vec![]),
+            ("The battery is below 11.2 V. Lena saw it.", vec![]),
+            ("Bake it at 180 °C. It keeps for days.", vec![]),
+            ("The heater draws 1500 W. The fuse holds 16 A. Ask first.", vec![]),
+            ("Lena takes vitamin C. It helps Omar.", vec!["Omar"]),
+            ("They chose Plan B. Lena agreed with Omar.", vec!["Plan B", "Omar"]),
+            ("We meet at gate B. Then Omar comes.", vec!["Omar"]),
+            ("Er nimmt Vitamin C. Danach ruft Omar an.", vec!["Vitamin C", "Omar"]),
+            ("Choose (A) or (B), said Omar.", vec!["Omar"]),
+            ("They found E. coli in the lake of Bergen.", vec!["Bergen"]),
+            ("Then George W. Bush met J. R. R. Tolkien.", vec!["George W. Bush", "J. R. R. Tolkien"]),
+            ("In 1962 J. Smith met Harry S. Truman.", vec!["J. Smith", "Harry S. Truman"]),
+            ("C. S. Lewis wrote to D. H. Lawrence.", vec!["C. S. Lewis", "D. H. Lawrence"]),
+            ("Later K. He, E. De Niro and Theresa M. May spoke.", vec!["K. He", "E. De Niro", "Theresa M. May"]),
+            ("She left the U. S. Army for X on the day.", vec!["U. S. Army", "X"]),
         ] {
             assert_eq!(surfaces_of_kind(passage, 'c'), expected, "{passage}");
         }

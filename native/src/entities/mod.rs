@@ -10,6 +10,7 @@
 //! | `word_lists` | parses the word lists of `data/words/entities` |
 //! | `record` | format in which the mentions of a chunk are stored with it |
 //! | `graph` | the entity graph in memory: which chunks mention which entities |
+//! | `loading` | the graph of an open project, which a thread loads |
 //! | `posting_lists` | pool of the many short posting lists of the graph |
 //! | `admissible_graph` | the graph restricted to one admissible set: which mentions are links there |
 //! | `query_entities` | the entities that a query names, and how sure the graph is of them |
@@ -23,7 +24,9 @@ mod dates;
 pub(crate) mod explore;
 mod function_words;
 pub(crate) mod graph;
+mod initials;
 mod korean_particles;
+pub(crate) mod loading;
 pub(crate) mod mentions;
 pub(crate) mod neighbours;
 mod posting_lists;

@@ -10,6 +10,8 @@ use rustc_hash::FxHashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::entities::initials::{begins_sentence, is_designator, is_letter, is_unit_symbol};
+
 /// Maximum number of bytes of a normalised form. Longer ones are truncated. Words of up to `SURFACE_BYTES_MAX` bytes
 /// reach it only with ligatures that stand for whole phrases, such as U+FDFA.
 const WORD_BYTES_MAX: usize = 1_024;
@@ -20,8 +22,8 @@ pub(crate) const SURFACE_BYTES_MAX: usize = 128;
 /// Class of characters of a word, as far as it matters for entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Contains an upper-case letter, or has letters with case next to Han, Kana or Hangul. Never "I'm" or an overlong
-    /// word.
+    /// Contains an upper-case letter, or has letters with case next to Han, Kana or Hangul. Never "I'm", an overlong
+    /// word or the symbol of a unit.
     Capital,
     /// Only digits.
     Digits,
@@ -92,7 +94,7 @@ impl WordTokeniser {
                 if first == '&' && between.gap < Gap::Hard {
                     push(&mut words, at, at + 1, "and".to_owned(), Shape::Lower, &mut between);
                 } else {
-                    between.add(first, next, words.last(), text);
+                    between.add(first, next, &words, text, at);
                 }
                 at += first.len_utf8();
             } else if is_caseless(first) {
@@ -102,7 +104,11 @@ impl WordTokeniser {
             } else {
                 let (end, next) = cased_word_end(text, at);
                 let surface = &text[at..end];
-                let shape = shape_of(surface, text[..at].chars().next_back(), text[next..].chars().next());
+                let shape = if is_unit_symbol(text, at, end, number_before(&words)) {
+                    Shape::Lower
+                } else {
+                    shape_of(surface, text[..at].chars().next_back(), text[next..].chars().next())
+                };
                 push(&mut words, at, end, form_of(surface), shape, &mut between);
                 at = next;
             }
@@ -145,16 +151,16 @@ fn push(words: &mut Vec<Word>, start: usize, end: usize, form: String, shape: Sh
 }
 
 impl Between {
-    /// Adds a character that is not part of a word. `next` is the character after it, `last` is the last word before
-    /// it.
-    fn add(&mut self, c: char, next: Option<char>, last: Option<&Word>, text: &str) {
+    /// Adds the character at `at`, which is not part of a word. `next` is the character after it, `words` are those
+    /// before it.
+    fn add(&mut self, c: char, next: Option<char>, words: &[Word], text: &str, at: usize) {
         let is_before_word = next.is_some_and(char::is_alphanumeric);
         let (gap, starts_sentence) = match c {
             '\n' => {
                 self.lines += 1;
                 (if self.lines > 1 { Gap::Hard } else { Gap::Soft }, true)
             }
-            '.' if is_before_word || last.is_some_and(|word| is_abbreviation(word, text)) => (Gap::Join, false),
+            '.' if is_before_word || is_abbreviated(words, text, at) => (Gap::Join, false),
             '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।' | '؟' | '۔' | '|' | '•' | '·' => {
                 (Gap::Hard, true)
             }
@@ -170,15 +176,28 @@ impl Between {
     }
 }
 
-/// Whether a word is an initial or a common abbreviation, so that a dot after it does not end a sentence.
-fn is_abbreviation(word: &Word, text: &str) -> bool {
+/// Place of the last word if it is a number.
+fn number_before(words: &[Word]) -> Option<std::ops::Range<usize>> {
+    words.last().filter(|word| word.shape == Shape::Digits).map(|word| word.start..word.end)
+}
+
+/// Whether the last word, a letter, belongs to the one before it, as in "plan B".
+pub(crate) fn is_designated(words: &[Word]) -> bool {
+    let [.., before, letter] = words else { return false };
+    letter.gap == Gap::Join && is_designator(&before.form)
+}
+
+/// Whether the last word is an initial or a common abbreviation, so that the dot at `dot` does not end a sentence.
+fn is_abbreviated(words: &[Word], text: &str, dot: usize) -> bool {
     static ABBREVIATIONS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
         "st dr mr mrs ms prof sr jr gen col capt lt sgt rev hon sen gov no nr vol mt ft bros vs hl ste mme mlle hr fr sig"
             .split(' ')
             .collect()
     });
-    let is_initial = word.shape == Shape::Capital && text[word.start..word.end].chars().nth(1).is_none();
-    is_initial || (word.shape == Shape::Capital && ABBREVIATIONS.contains(word.form.as_str()))
+    let Some(word) = words.last().filter(|word| word.shape == Shape::Capital) else { return false };
+    let is_initial =
+        is_letter(&text[word.start..word.end]) && !is_designated(words) && !begins_sentence(&text[dot + 1..]);
+    is_initial || ABBREVIATIONS.contains(word.form.as_str())
 }
 
 /// Returns the end of a word of letters with case or of digits, and the position where splitting continues. The two

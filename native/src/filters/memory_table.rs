@@ -96,6 +96,8 @@ struct Visibility {
     users: Vec<u64>,
     expiries: Vec<u64>,
     visible: MemorySet,
+    /// Memories that were hidden, and neither shown nor described since.
+    hidden: MemorySet,
     memories_of_user: FxHashMap<u64, RoaringBitmap>,
     /// (expiry time, ordinal) of the visible memories that expire, the soonest first.
     expiring: BTreeSet<(u64, u32)>,
@@ -176,6 +178,10 @@ impl MemoryTable {
     fn describe_in_batches(&self, memory_keys: &[u64], attributes: &[Json], begin: impl Fn(&mut AttributeIndex)) {
         for (keys, attributes) in memory_keys.chunks(DESCRIBE_BATCH).zip(attributes.chunks(DESCRIBE_BATCH)) {
             let ordinals = self.ordinals(keys.iter().copied());
+            {
+                let mut visibility = write(&self.visibility);
+                ordinals.iter().for_each(|ordinal| visibility.hidden.remove(*ordinal));
+            }
             let mut state = write(&self.attributes);
             state.remove_pending(&self.pending_removals);
             begin(&mut state.index);
@@ -192,7 +198,10 @@ impl MemoryTable {
         let hidden: Vec<u32> = {
             let mut visibility = write(&self.visibility);
             let hidden: Vec<u32> = visibility.known_ordinals(memory_keys).flatten().collect();
-            hidden.iter().for_each(|ordinal| visibility.hide(*ordinal));
+            for ordinal in &hidden {
+                visibility.hide(*ordinal);
+                visibility.hidden.insert(*ordinal);
+            }
             // This must happen under the lock of `visibility`, before another call can show these memories again.
             self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).extend(&hidden);
             hidden
@@ -201,6 +210,20 @@ impl MemoryTable {
             && let Ok(mut state) = self.attributes.try_write()
         {
             state.remove_pending(&self.pending_removals);
+        }
+    }
+
+    /// Forgets which ordinals memories have, if they were hidden, and neither shown nor described since. A memory that
+    /// is used again gets another ordinal. Call this when all indexes have removed the memories. Without it, each
+    /// memory that was ever stored would take 40 bytes more.
+    pub fn forget(&self, memory_keys: &[u64]) {
+        let mut visibility = write(&self.visibility);
+        for key in memory_keys {
+            let ordinal = visibility.ordinals.get(key).copied();
+            if let Some(ordinal) = ordinal.filter(|ordinal| visibility.hidden.contains(*ordinal)) {
+                visibility.ordinals.remove(key);
+                visibility.hidden.remove(ordinal);
+            }
         }
     }
 
@@ -380,6 +403,7 @@ impl Visibility {
 
     fn show(&mut self, ordinal: u32, visible_memory: &VisibleMemory) {
         self.visible.insert(ordinal);
+        self.hidden.remove(ordinal);
         self.users[ordinal as usize] = visible_memory.user_key;
         self.expiries[ordinal as usize] = visible_memory.expires_at_ms;
         if visible_memory.user_key != NO_USER {
@@ -467,6 +491,43 @@ mod tests {
             }
         }
         assert_eq!(read(&memory_table.visibility).visible.len(), model.len());
+    }
+
+    #[test]
+    fn a_forgotten_memory_gets_another_ordinal_and_stays_out_of_older_admissible_sets() {
+        let memory_table = MemoryTable::default();
+        let visible_memory = |memory_key| VisibleMemory { memory_key, user_key: 7, expires_at_ms: NEVER };
+        memory_table.show(&[1, 2, 3, 4].map(visible_memory));
+        let (within, old) = (memory_table.admit(Some(7), 0), memory_table.ordinals([1, 2, 3, 4]));
+        memory_table.hide(&[1, 3, 4]);
+        memory_table.show(&[visible_memory(3)]);
+        memory_table.describe(&[4], &[json(r#"{"type":"note"}"#)]);
+        memory_table.forget(&[1, 2, 3, 4, 5]);
+        assert_eq!(
+            memory_table.known_ordinals(&[1, 2, 3, 4, 5]),
+            [None, Some(old[1]), Some(old[2]), Some(old[3]), None]
+        );
+        memory_table.show(&[visible_memory(1)]);
+        let new = memory_table.ordinal(1);
+        assert!(!old.contains(&new));
+        assert_eq!(seen(&memory_table, &within), [2, 3]);
+        assert_eq!(memory_table.memory_keys([old[0], new]), [1, 1]);
+        assert_eq!(seen(&memory_table, &memory_table.admit(Some(7), 0)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn memories_that_come_and_go_leave_nothing_behind_by_key() {
+        let memory_table = MemoryTable::default();
+        for key in 1..=2_000 {
+            memory_table.show(&[VisibleMemory { memory_key: key, user_key: key, expires_at_ms: key }]);
+            memory_table.hide(&[key]);
+            memory_table.forget(&[key]);
+        }
+        let visibility = read(&memory_table.visibility);
+        assert!(
+            visibility.ordinals.is_empty() && visibility.memories_of_user.is_empty() && visibility.expiring.is_empty()
+        );
+        assert!(visibility.hidden.is_empty() && visibility.visible.is_empty());
     }
 
     #[test]

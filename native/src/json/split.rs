@@ -15,7 +15,7 @@ const LONG_BLANK_BYTES: usize = 1024;
 const GROUP_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of an item, and of the rest of the text, without what is taken out.
 pub const PART_BYTES_MAX: usize = 1024 * 1024;
-/// Maximum number of bytes of the names in the path of a long text. Each path is passed to JavaScript.
+/// Maximum number of bytes of each name in the path of a long text. Each path is passed to JavaScript.
 const NAME_BYTES_MAX: usize = 1024;
 /// Maximum nesting depth of the recursion. `counter` has refused before what is deeper than the API allows.
 const DEPTH_MAX: usize = 256;
@@ -115,7 +115,8 @@ impl Split {
     }
 }
 
-/// Parses a JSON text. If several refusals are possible, `Syntax` comes first, then the one nearest to the beginning.
+/// Parses a JSON text. If several refusals are possible, `Syntax` comes first, then the one that is found first; a part
+/// that is too long is found at its end.
 pub fn split(json: &[u8]) -> Result<Split, Refusal> {
     if let Err(error) = std::str::from_utf8(json) {
         return Err(Refusal::Syntax(format!("byte {} is not valid UTF-8", error.valid_up_to())));

@@ -1,5 +1,5 @@
 //! One vector set of a project: publishes, removes and searches vectors of one model, and compacts their log.
-//! `searcher` searches the rows, `log` stores them.
+//! `searcher` searches the rows, `log` stores them, `graph` is an index of them for very large sets.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use half::bf16;
 
 use crate::error::{Error, Result};
+use crate::files::delete_if_present;
 use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
+use crate::vectors::graph::builder::{GraphBuilder, GraphStatus};
+use crate::vectors::graph::file::{self, GRAPH_FILE};
+use crate::vectors::graph::hnsw::Graph;
+use crate::vectors::graph::limits::VectorIndexKind;
 use crate::vectors::kernels;
 use crate::vectors::log::{self, LOG_FILE, Record, VectorLog, to_bf16};
 use crate::vectors::row_table::RowTable;
@@ -51,13 +56,16 @@ pub struct VectorStats {
     pub dead_chunks: usize,
     /// Size of the log in bytes.
     pub log_bytes: u64,
+    /// Number of searches that the graph has answered since the index was opened.
+    pub graph_searches: u64,
 }
 
 /// The vectors of one project and one model. Any number of threads may search; only one thread at a time may change it.
 #[derive(Debug)]
 pub struct VectorIndex {
-    searcher: Searcher,
+    searcher: Arc<Searcher>,
     log: Mutex<VectorLog>,
+    graph: GraphBuilder,
 }
 
 impl VectorIndex {
@@ -66,21 +74,40 @@ impl VectorIndex {
     pub fn open(options: VectorOptions, memory_table: Arc<MemoryTable>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
-        delete_graph(&options.directory)?;
+        GRAPH_FILES.into_iter().try_for_each(|name| delete_if_present(&options.directory.join(name)))?;
         let path = options.directory.join(LOG_FILE);
         let mut table = RowTable::new(options.dimensions, options.resident_vectors);
         let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
             table.apply(number, record, &memory_table);
         })?;
         let damaged_records = repairs.damaged_records;
-        let searcher = Searcher {
+        let rows = Rows { damaged_records, reader: log.reader(), table, epoch: log.epoch(), graph: None };
+        let searcher = Arc::new(Searcher {
             options,
             memory_table,
-            rows: RwLock::new(Rows { damaged_records, reader: log.reader(), table }),
+            rows: RwLock::new(rows),
             log_records: AtomicU64::new(log.records()),
             log_bytes: AtomicU64::new(log.bytes()),
-        };
-        Ok((VectorIndex { searcher, log: Mutex::new(log) }, repairs.sentences))
+            graph_searches: AtomicU64::new(0),
+        });
+        let graph = GraphBuilder::new(Arc::clone(&searcher));
+        Ok((VectorIndex { searcher, log: Mutex::new(log), graph }, repairs.sentences))
+    }
+
+    /// Sets how the index is searched. A graph is loaded or built in the background; until it is complete, searches
+    /// scan. Without one, its file is deleted.
+    pub fn choose(&self, kind: VectorIndexKind) {
+        self.graph.choose(kind);
+    }
+
+    /// The state of the graph.
+    pub fn graph_status(&self) -> GraphStatus {
+        self.graph.status()
+    }
+
+    /// Stops the thread that adds rows to the graph, after it has saved the graph.
+    pub fn stop_graph(&self) {
+        self.graph.stop();
     }
 
     /// Checks a vector. Fails with `Invalid` if the vector has a wrong number of components, or if its length differs
@@ -121,10 +148,11 @@ impl VectorIndex {
         Ok(hits)
     }
 
-    /// Whether a search takes less than a millisecond and reads no file.
+    /// Whether a search takes less than a millisecond and reads no file. A walk through the graph takes longer.
     pub fn is_search_short(&self) -> bool {
         let rows = self.searcher.rows();
-        rows.table.resident().is_some() && rows.table.len() <= SHORT_SEARCH_ROWS_MAX
+        let is_walked = rows.graph.as_ref().is_some_and(|graph| graph.is_complete());
+        !is_walked && rows.table.resident().is_some() && rows.table.len() <= SHORT_SEARCH_ROWS_MAX
     }
 
     /// The cosine similarities of exactly the given chunks to a unit query `[dimensions]`, in their order; NaN if a
@@ -196,6 +224,8 @@ impl VectorIndex {
     /// Compacts the log if any record is damaged, or if the log has at least `COMPACTION_RECORDS_MIN` records and a
     /// fifth of them are dead. Returns whether it was compacted. Searches can run meanwhile.
     pub fn compact_if_needed(&self) -> Result<bool> {
+        // Rows get new numbers. Meanwhile no thread adds rows to the graph.
+        let _writing = self.graph.exclude();
         let mut log = self.log();
         let compacted = {
             let rows = self.searcher.rows();
@@ -207,12 +237,15 @@ impl VectorIndex {
             // The new table is built before the log is compacted. In the other order, if memory ran out in between, the
             // records would have new numbers, but the rows would still have the old ones.
             let table = rows.table.compacted();
+            let graph = rows.graph.as_ref().map(|graph| Arc::new(compacted_graph(graph, &rows.table)));
             log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
-            Rows { damaged_records: 0, reader: log.reader(), table }
+            Rows { damaged_records: 0, reader: log.reader(), table, epoch: log.epoch(), graph }
         };
         // The rows have not changed since they were copied, because they change only while the log is locked.
-        *self.searcher.rows_mut() = compacted;
+        let replaced = std::mem::replace(&mut *self.searcher.rows_mut(), compacted);
         self.searcher.note_change(&log);
+        drop((log, _writing, replaced));
+        self.graph.note_change();
         Ok(true)
     }
 
@@ -235,9 +268,13 @@ impl VectorIndex {
         &self.searcher.options.directory
     }
 
-    /// Reads the log and returns what is wrong with it. Returns `None` for other files. Changes can be made meanwhile.
+    /// Reads the log or the graph's file, and returns what is wrong with it. Returns `None` for other files. Changes
+    /// can be made meanwhile.
     pub fn damage_of(&self, name: &str) -> Result<Option<String>> {
         let VectorOptions { directory, dimensions, fingerprint, .. } = &self.searcher.options;
+        if name == GRAPH_FILE {
+            return file::damage_of(&directory.join(name));
+        }
         if name != LOG_FILE {
             return Ok(None);
         }
@@ -256,15 +293,16 @@ impl VectorIndex {
             chunks,
             dead_chunks: (records as usize).saturating_sub(chunks),
             log_bytes: self.searcher.log_bytes.load(Ordering::Relaxed),
+            graph_searches: self.searcher.graph_searches.load(Ordering::Relaxed),
         }
     }
 
     /// Tombstones for the memories among these that have vectors.
     fn removal_records(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
-        let ordinals = self.searcher.memory_table.ordinals(memory_keys.iter().copied());
+        let ordinals = self.searcher.memory_table.known_ordinals(memory_keys);
         let rows = self.searcher.rows();
-        let with_rows =
-            memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.memory_row_count(*ordinal) > 0);
+        let has_rows = |ordinal: Option<u32>| ordinal.is_some_and(|ordinal| rows.table.memory_row_count(ordinal) > 0);
+        let with_rows = memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| has_rows(*ordinal));
         with_rows.map(|(memory_key, _)| Record::Remove { memory_key: *memory_key }).collect()
     }
 
@@ -281,6 +319,8 @@ impl VectorIndex {
         }
         drop(rows);
         self.searcher.note_change(&log);
+        drop(log);
+        self.graph.note_change();
         Ok(())
     }
 
@@ -289,16 +329,13 @@ impl VectorIndex {
     }
 }
 
-/// Deletes the files of the graph of an earlier version, if there are any.
-fn delete_graph(directory: &Path) -> Result<()> {
-    for path in GRAPH_FILES.map(|name| directory.join(name)) {
-        match std::fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(Error::from_io(&format!("deleting {}", path.display()), &cause)),
-        }
-    }
-    Ok(())
+/// The graph of the rows that are left after a compaction, with their new numbers.
+fn compacted_graph(graph: &Graph, table: &RowTable) -> Graph {
+    graph.bypass_dead(|row| table.is_live(row));
+    let mut numbers = vec![None; graph.len() as usize];
+    let live = (0..graph.len()).filter(|row| table.is_live(*row));
+    live.zip(0..).for_each(|(row, number)| numbers[row as usize] = Some(number));
+    graph.renumbered(&numbers)
 }
 
 fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
@@ -317,6 +354,7 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::filters::memory_table::{NEVER, NO_USER, VisibleMemory};
+    use crate::vectors::graph::limits::GraphLimits;
     use crate::vectors::resident_vectors::MemoryBudget;
     use mneme_testing::{Chance, TempDir};
     use std::collections::BTreeMap;
@@ -444,6 +482,7 @@ mod tests {
             dimensions: DIMENSIONS,
             fingerprint: "model-a".to_owned(),
             resident_vectors: Box::leak(Box::new(MemoryBudget::new(budget_bytes))),
+            graph_limits: GraphLimits::DEFAULT,
         };
         let (index, repairs) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
         (memory_table, index, repairs)

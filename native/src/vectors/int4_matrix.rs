@@ -4,8 +4,8 @@
 use half::bf16;
 
 use crate::vectors::binary_codes::BinaryCodes;
-use crate::vectors::kernels::{self, LINE_COMPONENTS, TopRows};
-use crate::vectors::row_blocks::RowBlocks;
+use crate::vectors::kernels::{self, LINE_COMPONENTS, RowLayout, TopRows};
+use crate::vectors::row_blocks::{FinishedRows, RowBlocks};
 use crate::vectors::row_set::RowSet;
 use crate::vectors::scan_threads::{PART_ROWS, ScanThreads};
 
@@ -87,6 +87,16 @@ impl Int4Matrix {
         }
     }
 
+    /// The vectors of all rows of now. See `RowBlocks::finished`.
+    pub fn finished(&self) -> FinishedVectors {
+        FinishedVectors { dimensions: self.dimensions, rows: self.rows.finished() }
+    }
+
+    /// Calls `work` with the vectors of all rows.
+    pub fn with_vectors<Output>(&self, work: impl FnOnce(Int4Vectors<'_>) -> Output) -> Output {
+        self.rows.with_layout(|layout| work(Int4Vectors { dimensions: self.dimensions, layout }))
+    }
+
     /// The `limit` rows among `rows` with the highest dot product with a unit query `[dimensions]`, in no particular
     /// order. The result is approximate, because the 4-bit values are rounded, and because in large sets binary codes
     /// select the rows that are scanned. Callers rescore it.
@@ -94,10 +104,7 @@ impl Int4Matrix {
         let beyond = rows.len().saturating_sub(SELECTED_LARGE);
         let part = (rows.len() - beyond) / SELECTED_DIVISOR + beyond / SELECTED_LARGE_DIVISOR;
         let selected_count = part.max(SELECTED_MIN).max(limit.saturating_mul(SELECTED_PER_WANTED));
-        let are_useful =
-            |codes: &&BinaryCodes| kernels::has_fast_code_lookup() && codes.common_part() <= COMMON_PART_MAX;
-        let codes = self.codes.as_ref().filter(are_useful);
-        match codes.and_then(|codes| codes.best_rows(query, rows, selected_count, threads)) {
+        match self.useful_codes().and_then(|codes| codes.best_rows(query, rows, selected_count, threads)) {
             // Sorts the rows, so that memory is read in the order of addresses. The rows of a set may be in another
             // order: that of the ordinals of their memories.
             Some(mut selected) => {
@@ -106,6 +113,13 @@ impl Int4Matrix {
             }
             None => self.scan(query, &rows.iter().collect::<Vec<_>>(), limit, threads),
         }
+    }
+
+    /// The binary codes, if scans of large sets begin with them.
+    pub fn useful_codes(&self) -> Option<&BinaryCodes> {
+        let are_useful =
+            |codes: &&BinaryCodes| kernels::has_fast_code_lookup() && codes.common_part() <= COMMON_PART_MAX;
+        self.codes.as_ref().filter(are_useful)
     }
 
     /// Scans the 4-bit vectors of `rows`, in the order of that list.
@@ -119,6 +133,68 @@ impl Int4Matrix {
             })
         });
         TopRows::merged(found, limit.max(1)).into_rows()
+    }
+}
+
+/// The 4-bit vectors of rows that are finished, which a thread may read while others are appended.
+#[derive(Debug, Clone)]
+pub struct FinishedVectors {
+    dimensions: usize,
+    rows: FinishedRows,
+}
+
+impl FinishedVectors {
+    /// Calls `work` with the vectors.
+    pub fn with_vectors<Output>(&self, work: impl FnOnce(Int4Vectors<'_>) -> Output) -> Output {
+        self.rows.with_layout(|layout| work(Int4Vectors { dimensions: self.dimensions, layout }))
+    }
+}
+
+/// 4-bit vectors for searches that compute single similarities.
+#[derive(Debug, Clone, Copy)]
+pub struct Int4Vectors<'rows> {
+    dimensions: usize,
+    layout: RowLayout<'rows>,
+}
+
+/// A vector that rows are compared with.
+#[derive(Debug, Clone, Default)]
+pub struct Int4Query {
+    levels: Vec<i8>,
+    /// 15 times the sum of `levels`. It makes similarities to different queries comparable if both are rows.
+    offset: i32,
+}
+
+impl Int4Query {
+    fn new(levels: Vec<i8>) -> Self {
+        let offset = 15 * levels.iter().map(|level| i32::from(*level)).sum::<i32>();
+        Int4Query { levels, offset }
+    }
+}
+
+impl Int4Vectors<'_> {
+    /// A unit query `[dimensions]`.
+    pub fn query(&self, query: &[f32]) -> Int4Query {
+        Int4Query::new(quantise_query(query, self.layout.row_bytes * 2))
+    }
+
+    /// Makes `query` the vector of a row. The similarity of two rows is the same whichever of them is the query.
+    pub fn query_of_row(&self, row: u32, query: &mut Int4Query) {
+        let mut levels = std::mem::take(&mut query.levels);
+        levels.clear();
+        for line in self.layout.row(row).chunks(LINE_COMPONENTS / 2) {
+            // A step stands for the middle of its range, in units of half a step.
+            levels.extend(line.iter().map(|byte| 2 * (byte & 15) as i8 - 15));
+            levels.extend(line.iter().map(|byte| 2 * (byte >> 4) as i8 - 15));
+        }
+        levels[self.dimensions..].fill(0);
+        *query = Int4Query::new(levels);
+    }
+
+    /// Stores the similarity of each of `rows` to a query in `similarities`; higher is more similar.
+    pub fn similarities(&self, query: &Int4Query, rows: &[u32], similarities: &mut Vec<i32>) {
+        kernels::score_rows(self.layout, rows, &query.levels, similarities);
+        similarities.iter_mut().for_each(|score| *score = 2 * *score - query.offset);
     }
 }
 

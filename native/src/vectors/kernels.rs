@@ -80,8 +80,9 @@ pub struct RowLayout<'rows> {
 }
 
 impl<'rows> RowLayout<'rows> {
+    /// The row with the given number.
     #[inline(always)]
-    fn row(&self, row: u32) -> &'rows [u8] {
+    pub fn row(&self, row: u32) -> &'rows [u8] {
         let (block, within) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
         &self.blocks[block][within * self.row_bytes..][..self.row_bytes]
     }
@@ -108,6 +109,29 @@ pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows
         }
     }
     scan_portable(layout, rows, query, top);
+}
+
+/// Stores the dot product of a query with each of `rows`, which are 4-bit vectors, in `scores`, in their order. See
+/// `scan`, which does not keep the products.
+pub fn score_rows(layout: RowLayout<'_>, rows: &[u32], query: &[i8], scores: &mut Vec<i32>) {
+    assert!(query.len() == 2 * layout.row_bytes, "a query must be as long as a padded row");
+    assert!(query.len().is_multiple_of(LINE_COMPONENTS), "rows must be padded to whole cache lines");
+    scores.clear();
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vnni")
+        {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { x86::score_rows_avx512(layout, rows, query, scores) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { x86::score_rows_avx2(layout, rows, query, scores) };
+        }
+    }
+    scores.extend(rows.iter().map(|row| dot_product_portable(layout.row(*row), query)));
 }
 
 /// Number of rows in a group. The binary codes of a group are interleaved, so that one instruction looks up the entries
@@ -193,22 +217,26 @@ fn score_binary_codes_portable(
 
 fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     for row in rows {
-        let lines = layout.row(*row).chunks_exact(CACHE_LINE_BYTES).zip(query.chunks_exact(LINE_COMPONENTS));
-        let sums = lines.map(|(line, query)| {
-            let (lower, upper) = query.split_at(CACHE_LINE_BYTES);
-            let lower = line.iter().zip(lower).map(|(byte, component)| i32::from(byte & 15) * i32::from(*component));
-            let upper = line.iter().zip(upper).map(|(byte, component)| i32::from(byte >> 4) * i32::from(*component));
-            lower.sum::<i32>() + upper.sum::<i32>()
-        });
-        top.offer(sums.sum(), *row);
+        top.offer(dot_product_portable(layout.row(*row), query), *row);
     }
+}
+
+fn dot_product_portable(row: &[u8], query: &[i8]) -> i32 {
+    let lines = row.chunks_exact(CACHE_LINE_BYTES).zip(query.chunks_exact(LINE_COMPONENTS));
+    let sums = lines.map(|(line, query)| {
+        let (lower, upper) = query.split_at(CACHE_LINE_BYTES);
+        let lower = line.iter().zip(lower).map(|(byte, component)| i32::from(byte & 15) * i32::from(*component));
+        let upper = line.iter().zip(upper).map(|(byte, component)| i32::from(byte >> 4) * i32::from(*component));
+        lower.sum::<i32>() + upper.sum::<i32>()
+    });
+    sums.sum()
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{
         CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, LINE_COMPONENTS, PREFETCH_ROWS, RowLayout, SUMS, TABLE_BYTES, TopRows,
-        WORD_TABLES, bf16, cosine_of_sums, dot_products_portable,
+        WORD_TABLES, bf16, cosine_of_sums, dot_products_portable, products_with_portable,
     };
     use std::arch::x86_64::*;
 
@@ -262,6 +290,49 @@ mod x86 {
             let [sum] = dot_products([layout.row(*row)], query);
             top.offer(_mm512_reduce_add_epi32(sum), *row);
         }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub fn score_rows_avx512(layout: RowLayout<'_>, rows: &[u32], query: &[i8], scores: &mut Vec<i32>) {
+        prefetch_rows(&layout, rows);
+        let (groups, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
+        for group in groups {
+            let sums = dot_products(group.map(|row| layout.row(row)), query);
+            scores.extend(sums.map(|sum| _mm512_reduce_add_epi32(sum)));
+        }
+        for row in rest {
+            let [sum] = dot_products([layout.row(*row)], query);
+            scores.push(_mm512_reduce_add_epi32(sum));
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn score_rows_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], scores: &mut Vec<i32>) {
+        prefetch_rows(&layout, rows);
+        for row in rows {
+            let [sum] = small_dot_products([layout.row(*row)], query);
+            scores.push(total(sum));
+        }
+    }
+
+    /// Prefetches all of a few rows, which are somewhere in memory.
+    #[inline(always)]
+    fn prefetch_rows(layout: &RowLayout<'_>, rows: &[u32]) {
+        for row in rows {
+            for line in layout.row(*row).chunks_exact(CACHE_LINE_BYTES) {
+                prefetch_line(line.as_ptr().cast());
+            }
+        }
+    }
+
+    /// The sum of eight numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn total(sum: __m256i) -> i32 {
+        let pairs = _mm256_hadd_epi32(sum, sum);
+        let pairs = _mm256_hadd_epi32(pairs, pairs);
+        let total = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
+        _mm_cvtsi128_si32(total)
     }
 
     /// Sixteen partial sums of the dot product of each row with the query.
@@ -389,6 +460,11 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
+    pub fn products_with_avx2(queries: &[f32], rows: &[f32], dimensions: usize, products: &mut Vec<f32>) {
+        products_with_portable(queries, rows, dimensions, products);
+    }
+
+    #[target_feature(enable = "avx2")]
     pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
         let (groups, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
         for (index, group) in groups.iter().enumerate() {
@@ -400,10 +476,7 @@ mod x86 {
         }
         for row in rest {
             let [sum] = small_dot_products([layout.row(*row)], query);
-            let pairs = _mm256_hadd_epi32(sum, sum);
-            let pairs = _mm256_hadd_epi32(pairs, pairs);
-            let total = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
-            top.offer(_mm_cvtsi128_si32(total), *row);
+            top.offer(total(sum), *row);
         }
     }
 
@@ -525,6 +598,25 @@ fn dot_products_portable(vectors: &[f32], dimensions: usize) -> Vec<f32> {
     products
 }
 
+/// Stores the dot products of each query with each row in `products`, row-major `[queries, rows]`. `queries` and `rows`
+/// are row-major with `dimensions` components each.
+pub fn products_with(queries: &[f32], rows: &[f32], dimensions: usize, products: &mut Vec<f32>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature that the function is compiled for.
+        return unsafe { x86::products_with_avx2(queries, rows, dimensions, products) };
+    }
+    products_with_portable(queries, rows, dimensions, products);
+}
+
+#[inline(always)]
+fn products_with_portable(queries: &[f32], rows: &[f32], dimensions: usize, products: &mut Vec<f32>) {
+    products.clear();
+    for query in queries.chunks_exact(dimensions) {
+        products.extend(rows.chunks_exact(dimensions).map(|row| dot(query, row)));
+    }
+}
+
 /// The dot product of two vectors of the same number of components, in lanes, so that the compiler vectorises the loop.
 #[inline(always)]
 fn dot(left: &[f32], right: &[f32]) -> f32 {
@@ -597,6 +689,38 @@ mod tests {
             let mut found = top.into_rows();
             found.sort_unstable();
             assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    type ScoreRows = unsafe fn(RowLayout<'_>, &[u32], &[i8], &mut Vec<i32>);
+
+    #[test]
+    fn every_instruction_set_scores_single_rows_like_plain_arithmetic() {
+        let mut chance = Chance::new();
+        let (row_bytes, rows) = (2 * CACHE_LINE_BYTES, 40u32);
+        let block: Vec<u8> = (0..rows as usize * row_bytes).map(|_| chance.bits() as u8).collect();
+        let layout = RowLayout { blocks: &[&block], row_bytes };
+        let query: Vec<i8> =
+            (0..2 * row_bytes).map(|_| [-127, 127, chance.bits() as i8 / 2][chance.below(3)]).collect();
+        let mut ways: Vec<(&str, ScoreRows)> = vec![("chosen", score_rows)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") {
+                ways.push(("avx2", x86::score_rows_avx2));
+            }
+            if is_x86_feature_detected!("avx512vnni") {
+                ways.push(("avx512", x86::score_rows_avx512));
+            }
+        }
+        for count in [0, 1, 3, 4, 5, 32] {
+            let subset: Vec<u32> = (0..count).map(|_| chance.below(rows as usize) as u32).collect();
+            let expected: Vec<i32> = subset.iter().map(|row| dot_product_portable(layout.row(*row), &query)).collect();
+            for (name, way) in &ways {
+                let mut scores = Vec::new();
+                // SAFETY: only instruction sets that the processor has were listed.
+                unsafe { way(layout, &subset, &query, &mut scores) };
+                assert_eq!(scores, expected, "{name}");
+            }
         }
     }
 

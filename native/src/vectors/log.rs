@@ -11,6 +11,7 @@ use half::slice::HalfFloatSliceExt;
 
 use crate::error::{Error, Result};
 use crate::files::{set_aside, sync_directory};
+use crate::vectors::little_endian::{u32_at, u64_at};
 
 /// Name of the log in the folder of its vector set.
 pub const LOG_FILE: &str = "vectors.log";
@@ -68,6 +69,7 @@ pub struct VectorLog {
     path: PathBuf,
     file: VectorReader,
     fingerprint: String,
+    epoch: u64,
     records: u64,
     /// Whether the file may contain bytes of a failed append after the last record.
     has_unclean_tail: bool,
@@ -122,6 +124,11 @@ impl VectorLog {
     /// Number of records, including tombstones and damaged records. The next record gets this number.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Random number that the log got when it was created or compacted.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The size of the file in bytes.
@@ -243,6 +250,7 @@ impl VectorLog {
             path: path.to_owned(),
             file: VectorReader { file: std::sync::Arc::new(file), dimensions: header.dimensions },
             fingerprint: header.fingerprint,
+            epoch: header.epoch,
             records,
             has_unclean_tail: false,
             needs_directory_sync: false,
@@ -542,14 +550,6 @@ pub fn to_bf16(vector: &[f32]) -> Vec<bf16> {
     let mut rounded = vec![bf16::ZERO; vector.len()];
     rounded.convert_from_f32_slice(vector);
     rounded
-}
-
-fn u32_at(bytes: &[u8], offset: usize) -> u32 {
-    u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes"))
-}
-
-fn u64_at(bytes: &[u8], offset: usize) -> u64 {
-    u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
 }
 
 fn random_number() -> u64 {

@@ -8,7 +8,7 @@
 //! | `sets` | the vector sets of a project, one per embedding model; building a set and swapping it in |
 //! | `set_file` | the small file that says which set is live |
 //! | `index` | one vector set: publish, remove, search, compact |
-//! | `searcher` | the search itself: scan, then rescoring |
+//! | `searcher` | the search itself: scan or walk, then rescoring |
 //! | `log` | the vectors on disk: an append-only log of checksummed records |
 //! | `row_table` | which chunk and memory each row belongs to, and which rows are alive |
 //! | `row_set` | the rows that a scan covers |
@@ -18,12 +18,18 @@
 //! | `int4_matrix` | four bits per component, for the second pass |
 //! | `scan_threads` | how many threads scan a large set, and which part each scans |
 //! | `scan_pool` | the threads that help |
+//! | `graph/` | the graph (HNSW) that very large projects can search instead of a scan |
+//! | `exact` | the true nearest vectors, to judge searches by |
+//! | `little_endian` | numbers in the bytes of a file |
 //! | `kernels` | the inner loops of both passes, one per instruction set (SIMD) |
 
 mod binary_codes;
+pub(crate) mod exact;
+pub(crate) mod graph;
 pub(crate) mod index;
 mod int4_matrix;
 mod kernels;
+mod little_endian;
 pub(crate) mod log;
 pub(crate) mod resident_vectors;
 mod row_blocks;

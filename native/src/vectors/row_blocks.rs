@@ -1,6 +1,9 @@
-//! Memory for many rows of bytes of equal length. `int4_matrix` and `binary_codes` define the content of the rows.
+//! Memory for many rows of bytes of equal length. `int4_matrix` and `binary_codes` define the content of the rows. It
+//! has `unsafe` code, because a thread may read finished rows while another appends rows behind them.
 
-use memmap2::{Advice, MmapMut};
+use std::sync::Arc;
+
+use memmap2::{Advice, MmapMut, MmapRaw};
 
 use crate::vectors::kernels::{BLOCK_ROWS, RowLayout};
 
@@ -9,7 +12,15 @@ use crate::vectors::kernels::{BLOCK_ROWS, RowLayout};
 #[derive(Debug)]
 pub struct RowBlocks {
     row_bytes: usize,
-    blocks: Vec<MmapMut>,
+    blocks: Vec<Arc<MmapRaw>>,
+    rows: usize,
+}
+
+/// The finished rows of `RowBlocks`, which can be read while further rows are appended. Keeps their memory.
+#[derive(Debug, Clone)]
+pub struct FinishedRows {
+    row_bytes: usize,
+    blocks: Vec<Arc<MmapRaw>>,
     rows: usize,
 }
 
@@ -34,23 +45,25 @@ impl RowBlocks {
                 // ignores this request.
                 let _ = block.advise(Advice::HugePage);
             }
-            self.blocks.push(block);
+            self.blocks.push(Arc::new(block.into()));
         }
         self.rows += 1;
         self.last_row()
     }
 
-    /// The last row. There must be at least one row.
+    /// The last row. There must be at least one row. It must not be changed after `finished` was called.
     pub fn last_row(&mut self) -> &mut [u8] {
         let index = (self.rows - 1) % BLOCK_ROWS;
-        let block = self.blocks.last_mut().expect("a row was appended");
-        &mut block[index * self.row_bytes..][..self.row_bytes]
+        let block = self.blocks.last().expect("a row was appended");
+        // SAFETY: the row is within the block. No reference to it exists: those of `row` and `with_layout` borrow
+        // `self`, and `FinishedRows` has only rows that were finished before, which are others.
+        unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().add(index * self.row_bytes), self.row_bytes) }
     }
 
     /// The row with the given number.
     pub fn row(&self, row: u32) -> &[u8] {
         let (block, index) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        &self.blocks[block][index * self.row_bytes..][..self.row_bytes]
+        &whole_block(&self.blocks[block], BLOCK_ROWS * self.row_bytes)[index * self.row_bytes..][..self.row_bytes]
     }
 
     /// Appends a copy of row `row` of `other`, whose rows must have the same length.
@@ -60,7 +73,35 @@ impl RowBlocks {
 
     /// Calls `kernel` with the memory layout of the rows.
     pub fn with_layout<Output>(&self, kernel: impl FnOnce(RowLayout<'_>) -> Output) -> Output {
-        let blocks: Vec<&[u8]> = self.blocks.iter().map(|block| &block[..]).collect();
+        let length = BLOCK_ROWS * self.row_bytes;
+        let blocks: Vec<&[u8]> = self.blocks.iter().map(|block| whole_block(block, length)).collect();
         kernel(RowLayout { blocks: &blocks, row_bytes: self.row_bytes })
     }
+
+    /// All rows of now, for a thread that reads them while further rows are appended. None of them may change later.
+    pub fn finished(&self) -> FinishedRows {
+        FinishedRows { row_bytes: self.row_bytes, blocks: self.blocks.clone(), rows: self.rows }
+    }
+}
+
+impl FinishedRows {
+    /// Calls `kernel` with the memory layout of the rows. The last block ends after the last of them.
+    pub fn with_layout<Output>(&self, kernel: impl FnOnce(RowLayout<'_>) -> Output) -> Output {
+        let blocks: Vec<&[u8]> = (self.blocks.iter().enumerate())
+            .map(|(at, block)| {
+                let rows = (self.rows - at * BLOCK_ROWS).min(BLOCK_ROWS);
+                whole_block(block, rows * self.row_bytes)
+            })
+            .collect();
+        kernel(RowLayout { blocks: &blocks, row_bytes: self.row_bytes })
+    }
+}
+
+/// The first `length` bytes of a block. The caller knows that no row in them is being written.
+fn whole_block(block: &MmapRaw, length: usize) -> &[u8] {
+    assert!(length <= block.len(), "a block is not longer than its memory");
+    // SAFETY: the bytes are within the block, and the mapping has zeros where no row was written. The thread that
+    // appends needs `&mut RowBlocks`, so readers of `RowBlocks` exclude it; `FinishedRows` passes a length that ends
+    // before the first row that may be written.
+    unsafe { std::slice::from_raw_parts(block.as_ptr(), length) }
 }

@@ -3,7 +3,7 @@
 
 use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::MemoryTable;
-use crate::vectors::int4_matrix::Int4Matrix;
+use crate::vectors::int4_matrix::{FinishedVectors, Int4Matrix, Int4Vectors};
 use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::{ERASED_CHUNK, Record};
 use crate::vectors::resident_vectors::{MemoryBudget, ResidentVectors};
@@ -32,6 +32,8 @@ pub struct RowTable {
     /// published together.
     ranges: Vec<RowRange>,
     live_count: usize,
+    /// Number of memories with live rows.
+    memory_count: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +71,7 @@ impl RowTable {
             records: Vec::new(),
             ranges: Vec::new(),
             live_count: 0,
+            memory_count: 0,
         }
     }
 
@@ -94,6 +97,26 @@ impl RowTable {
     /// Number of live rows.
     pub fn live_count(&self) -> usize {
         self.live_count
+    }
+
+    /// Number of memories with live rows.
+    pub fn memory_count(&self) -> usize {
+        self.memory_count
+    }
+
+    /// Whether scans of large sets begin with binary codes. Without them, they take five times as long or more.
+    pub fn uses_codes(&self) -> bool {
+        self.vectors.useful_codes().is_some()
+    }
+
+    /// See `Int4Matrix::finished`.
+    pub fn finished_vectors(&self) -> FinishedVectors {
+        self.vectors.finished()
+    }
+
+    /// See `Int4Matrix::with_vectors`.
+    pub fn with_vectors<Output>(&self, work: impl FnOnce(Int4Vectors<'_>) -> Output) -> Output {
+        self.vectors.with_vectors(work)
     }
 
     /// The chunk, memory and record of a row. `row` must be less than `len()`.
@@ -210,6 +233,7 @@ impl RowTable {
         let range = &mut self.ranges[memory];
         if range.count == 0 {
             range.start = row;
+            self.memory_count += 1;
         }
         range.count += 1;
         self.chunk_keys.push(origin.chunk_key);
@@ -224,6 +248,7 @@ impl RowTable {
         let RowRange { start, count } = std::mem::take(range);
         self.ordinals[start as usize..(start + count) as usize].fill(DEAD_ORDINAL);
         self.live_count -= count as usize;
+        self.memory_count -= usize::from(count > 0);
     }
 }
 

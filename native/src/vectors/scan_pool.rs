@@ -1,6 +1,6 @@
 //! The threads that help with scans. They wait for jobs all the time, because a thread that is started for each scan
-//! holds it up on a busy machine: the scan would have to wait until the system has run the new thread. This is the only
-//! file of the module, besides `kernels`, with `unsafe`: a job borrows the rows that it scans.
+//! holds it up on a busy machine: the scan would have to wait until the system has run the new thread. The file has
+//! `unsafe` code, because a job borrows the rows that it scans.
 
 use std::any::Any;
 use std::collections::VecDeque;

@@ -1,4 +1,5 @@
-//! Searches the vectors of one index: scans the rows of a set, and rescores the result. `index` changes the rows.
+//! Searches the vectors of one index: scans the rows of a set or walks through the graph, and rescores the result.
+//! `index` changes the rows, and `graph` adds rows to the graph.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +11,13 @@ use crate::error::{Error, Result};
 use crate::filters::memory_set::MemorySet;
 use crate::filters::memory_table::MemoryTable;
 use crate::hit::{Hit, keep_best};
+use crate::vectors::graph::hnsw::Graph;
+use crate::vectors::graph::limits::GraphLimits;
+use crate::vectors::graph::walk::Reach;
 use crate::vectors::kernels;
 use crate::vectors::log::{VectorLog, VectorReader};
 use crate::vectors::resident_vectors::MemoryBudget;
+use crate::vectors::row_set::RowSet;
 use crate::vectors::row_table::{RowOrigin, RowTable};
 use crate::vectors::scan_threads::ScanThreads;
 
@@ -27,6 +32,8 @@ pub struct VectorOptions {
     pub fingerprint: String,
     /// Limits the copies of vectors in memory.
     pub resident_vectors: &'static MemoryBudget,
+    /// When a graph is built and saved.
+    pub graph_limits: GraphLimits,
 }
 
 /// Minimum number of rows that are rescored with bf16 vectors in addition to the number of wanted hits.
@@ -35,6 +42,16 @@ const RESCORE_EXTRA_MIN: usize = 90;
 /// to four bits lost at most .3 % of the true 10/30/200 nearest, also for a model whose vectors have much in common
 /// (docs/measurements.md, "4 bits per component").
 const RESCORE_EXTRA_PER_WANTED: usize = 2;
+
+/// Number of chunks whose scan takes as long as a walk: with binary codes, and without them
+/// (docs/decisions/106-vector-graph.md).
+const WALK_CHUNKS: [f64; 2] = [700_000.0, 120_000.0];
+/// If at least this share of the chunks is admissible, the graph is searched in smaller projects too.
+const WALK_SHARE_MAX: f64 = 0.5;
+/// A walk is given up for a scan when it has compared one in this many rows: it then has taken as long as a scan.
+const WALK_SEEN_DIVISOR: usize = 8;
+/// Minimum number of rows that a walk may compare.
+const WALK_SEEN_MIN: usize = 32_768;
 
 /// Number of vectors between the one that is visited and the one that is prefetched into the cache. The hardware cannot
 /// predict which row is next. Four vectors of 384 dimensions are 48 cache lines.
@@ -49,6 +66,8 @@ pub(crate) struct Searcher {
     /// Number of records and of bytes of the log. They are copied here, so that statistics need not wait for a write.
     pub(super) log_records: AtomicU64,
     pub(super) log_bytes: AtomicU64,
+    /// Number of searches that the graph has answered.
+    pub(super) graph_searches: AtomicU64,
 }
 
 /// The rows of the vector log, and the reader of their vectors. They belong to each other: a compaction replaces both.
@@ -58,6 +77,10 @@ pub(crate) struct Rows {
     pub(crate) damaged_records: u64,
     pub(crate) reader: VectorReader,
     pub(crate) table: RowTable,
+    /// Number that the log got when it was created or compacted.
+    pub(crate) epoch: u64,
+    /// The graph of the first rows, while one is wanted. A compaction replaces it as well.
+    pub(crate) graph: Option<Arc<Graph>>,
 }
 
 impl Searcher {
@@ -67,9 +90,16 @@ impl Searcher {
         let rows = self.rows();
         let extra = RESCORE_EXTRA_MIN.max(limit.saturating_mul(RESCORE_EXTRA_PER_WANTED));
         let rows_wanted = limit.saturating_add(extra);
-        let threads = ScanThreads::for_rows(rows.table.len());
-        let found = rows.table.search(query, &rows.table.rows_of_set(set, &threads), rows_wanted, &threads);
-        drop(threads);
+        let found = match walk(&rows, query, set, rows_wanted, self.options.graph_limits.walk_wanted_min) {
+            Some(found) => {
+                self.graph_searches.fetch_add(1, Ordering::Relaxed);
+                found
+            }
+            None => {
+                let threads = ScanThreads::for_rows(rows.table.len());
+                rows.table.search(query, &rows.table.rows_of_set(set, &threads), rows_wanted, &threads)
+            }
+        };
         rescore(rows, query, &found, rows_wanted)
     }
 
@@ -86,6 +116,47 @@ impl Searcher {
         self.log_records.store(log.records(), Ordering::Relaxed);
         self.log_bytes.store(log.bytes(), Ordering::Relaxed);
     }
+}
+
+/// Searches the graph, and scans the rows that it does not have yet. Returns the rows to rescore; `None` if there is no
+/// graph, or if a scan of the whole set is faster or finds more.
+fn walk(rows: &Rows, query: &[f32], set: &MemorySet, wanted: usize, walk_wanted_min: usize) -> Option<Vec<u32>> {
+    let Rows { table, graph, .. } = rows;
+    let graph = graph.as_ref().filter(|graph| graph.is_complete())?;
+    // Rows that are added from here on are scanned, even if the walk finds them.
+    let graph_rows = graph.len();
+    let admissible = table.live_count() as f64 * set.len() as f64 / table.memory_count().max(1) as f64;
+    let is_narrow = admissible < table.live_count() as f64 * WALK_SHARE_MAX.min(walk_share(table));
+    if is_narrow {
+        return None;
+    }
+    let reach = Reach {
+        wanted: wanted.max(walk_wanted_min),
+        seen_max: (table.live_count() / WALK_SEEN_DIVISOR).max(WALK_SEEN_MIN),
+    };
+    let found = table.with_vectors(|vectors| {
+        graph.search(vectors, query, reach, |row| row < graph_rows && set.contains(table.origin(row).ordinal))
+    });
+    if !found.has_ended || found.rows.len() < wanted {
+        return None;
+    }
+    let mut found = found.rows;
+    found.truncate(wanted);
+    let rest = graph_rows..table.len() as u32;
+    if !rest.is_empty() {
+        let threads = ScanThreads::for_rows(rest.len());
+        let rest: RowSet = rest.filter(|row| set.contains(table.origin(*row).ordinal)).collect();
+        found.extend(table.search(query, &rest, wanted, &threads));
+    }
+    Some(found)
+}
+
+/// The share of admissible chunks at which a walk and a scan take the same time. The walk goes through rows that are
+/// not admitted, so its time is divided by the share; that of the scan is multiplied by it.
+fn walk_share(table: &RowTable) -> f64 {
+    let [with_codes, without_codes] = WALK_CHUNKS;
+    let walk_chunks = if table.uses_codes() { with_codes } else { without_codes };
+    (walk_chunks / table.live_count().max(1) as f64).sqrt()
 }
 
 /// Rescoring: computes the exact cosine similarities of the found rows from their bf16 vectors, and keeps the best

@@ -11,6 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
 use crate::filters::memory_table::MemoryTable;
+use crate::vectors::graph::builder::GraphStatus;
+use crate::vectors::graph::file::{self as graph_file, GRAPH_FILE};
+use crate::vectors::graph::limits::{GraphLimits, VectorIndexKind};
 use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
 use crate::vectors::log::{self, LOG_FILE, model_of_log};
 use crate::vectors::resident_vectors::RESIDENT_VECTORS;
@@ -69,6 +72,8 @@ pub struct VectorSets {
     memory_table: Arc<MemoryTable>,
     open: RwLock<OpenSets>,
     file: Mutex<SetFile>,
+    /// How the live set is searched.
+    kind: Mutex<Option<VectorIndexKind>>,
     /// Thread that releases the set of the last swap or deletion.
     retiring: Mutex<Option<JoinHandle<()>>>,
 }
@@ -126,6 +131,7 @@ impl VectorSets {
             memory_table,
             open: RwLock::new(open),
             file: Mutex::new(file),
+            kind: Mutex::default(),
             retiring: Mutex::new(None),
         };
         Ok((sets, repairs))
@@ -134,6 +140,18 @@ impl VectorSets {
     /// The models of the sets.
     pub fn models(&self) -> SetModels {
         self.opened().models.clone()
+    }
+
+    /// Sets how the live set is searched, also after a swap. A set that is being built has no graph.
+    pub fn choose(&self, kind: VectorIndexKind) {
+        let mut chosen = self.kind.lock().unwrap_or_else(PoisonError::into_inner);
+        *chosen = Some(kind);
+        self.live().choose(kind);
+    }
+
+    /// The state of the graph of the live set.
+    pub fn graph_status(&self) -> GraphStatus {
+        self.live().graph_status()
     }
 
     /// Calls `look` with the names of all sets' folders, the live one first. Meanwhile, none is created or deleted.
@@ -157,6 +175,7 @@ impl VectorSets {
         match [Some(live), building].into_iter().flatten().find(|set| set.directory() == directory) {
             Some(set) => set.damage_of(name),
             // The set that is kept for a rollback is not open.
+            None if name == GRAPH_FILE => graph_file::damage_of(&directory.join(name)),
             None if name == LOG_FILE => {
                 log::damage_of(&directory.join(name), entry.model.dimensions, &entry.model.fingerprint, None)
             }
@@ -366,8 +385,13 @@ impl VectorSets {
         let Some(built) = open.building.take() else { return Err(nothing_is_built()) };
         let replaced = std::mem::replace(&mut open.live, built);
         open.models = models_of(&file);
+        let live = Arc::clone(&open.live);
         drop(open);
+        let kind = *self.kind.lock().unwrap_or_else(PoisonError::into_inner);
         self.retire(Some(replaced), forgotten);
+        if let Some(kind) = kind {
+            live.choose(kind);
+        }
         Ok(true)
     }
 
@@ -400,6 +424,7 @@ impl VectorSets {
 
     /// Waits until the folders of deleted sets are gone. Searches in progress finish.
     pub fn close(&self) {
+        self.live().stop_graph();
         self.wait_for_retiring();
     }
 
@@ -497,7 +522,8 @@ fn open_set(
 ) -> Result<(VectorIndex, Vec<String>)> {
     let VectorModel { fingerprint, dimensions } = model.clone();
     let directory = options.directory.join(folder);
-    let options = VectorOptions { directory, dimensions, fingerprint, resident_vectors: &RESIDENT_VECTORS };
+    let (resident_vectors, graph_limits) = (&RESIDENT_VECTORS, GraphLimits::DEFAULT);
+    let options = VectorOptions { directory, dimensions, fingerprint, resident_vectors, graph_limits };
     VectorIndex::open(options, Arc::clone(memory_table))
 }
 
@@ -557,7 +583,7 @@ fn delete_folder(folder: &Path) {
 mod tests {
     use super::*;
     use crate::filters::memory_table::{NEVER, NO_USER, VisibleMemory};
-    use mneme_testing::{Chance, TempDir};
+    use mneme_testing::{Chance, TempDir, eventually};
     use std::collections::BTreeMap;
 
     const OLD: (&str, usize) = ("old", 16);
@@ -701,6 +727,32 @@ mod tests {
     }
 
     #[test]
+    fn the_graph_is_that_of_the_live_set() {
+        let mut checked = Checked::new();
+        let memories: Vec<u64> = (1..=20).collect();
+        checked.publish(&memories, &[OLD]);
+        let has_graph = |checked: &Checked| {
+            let status = checked.sets.graph_status();
+            status.is_active && status.rows_missing == 0
+        };
+        checked.sets.choose(VectorIndexKind::Hnsw);
+        eventually("the graph of the old model", || has_graph(&checked));
+        checked.sets.begin(model(NEW)).expect("begun");
+        checked.add(&memories, NEW).expect("added");
+        assert!(has_graph(&checked), "the live set keeps its graph");
+        assert!(checked.sets.swap().expect("swapped"));
+        eventually("the graph of the new model", || has_graph(&checked));
+        checked.expect_live(NEW);
+        checked.sets.choose(VectorIndexKind::Scan);
+        assert!(!checked.sets.graph_status().is_active);
+        checked.expect_live(NEW);
+        checked.sets.begin(model(OLD)).expect("begun");
+        assert!(checked.sets.swap().expect("swapped"));
+        assert!(!checked.sets.graph_status().is_active, "the setting stays after a swap");
+        checked.expect_live(OLD);
+    }
+
+    #[test]
     fn publications_and_removals_act_on_both_sets() {
         let mut checked = Checked::new();
         checked.publish(&[1, 2, 3, 4], &[OLD]);
@@ -824,6 +876,7 @@ mod tests {
             dimensions: NEW.1,
             fingerprint: NEW.0.to_owned(),
             resident_vectors: &RESIDENT_VECTORS,
+            graph_limits: GraphLimits::DEFAULT,
         };
         let (index, _) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
         let stored = vector(7, NEW);

@@ -1,9 +1,11 @@
 // The client: its settings, and the groups of operations.
 
-import { type Embedder, getUsage, listEmbedders, type Usage } from "./core/index.ts";
+import { type Embedder, getSystem, getUsage, listEmbedders, type System, type Usage } from "./core/index.ts";
 import { MnemeError } from "./errors.ts";
+import { Cases } from "./resources/cases.ts";
 import { Chats } from "./resources/chats.ts";
 import { Graph } from "./resources/graph.ts";
+import { InstalledModels } from "./resources/installed-models.ts";
 import { Keys } from "./resources/keys.ts";
 import { Memories } from "./resources/memories.ts";
 import { Completions, Embeddings, Models } from "./resources/models.ts";
@@ -42,7 +44,10 @@ export class Mneme {
   readonly project: OwnProject;
   /** All projects; needs the scope `admin`. */
   readonly projects: Projects;
+  readonly cases: Cases;
   readonly webhooks: Webhooks;
+  /** Models of the deployment; needs the scope `admin`. */
+  readonly installedModels: InstalledModels;
   readonly models: Models;
   readonly completions: Completions;
   readonly embeddings: Embeddings;
@@ -69,7 +74,9 @@ export class Mneme {
     this.keys = new Keys(this.#transport);
     this.project = new OwnProject(this.#transport);
     this.projects = new Projects(this.#transport);
+    this.cases = new Cases(this.#transport);
     this.webhooks = new Webhooks(this.#transport);
+    this.installedModels = new InstalledModels(this.#transport);
     this.models = new Models(this.#transport);
     this.completions = new Completions(this.#transport);
     this.embeddings = new Embeddings(this.#transport);
@@ -78,6 +85,11 @@ export class Mneme {
   /** What the project has used of its plan. */
   usage(options?: CallOptions): Promise<Usage> {
     return this.#transport.call((core) => getUsage(core), "always", options);
+  }
+
+  /** The state of the server: processes, queues, sizes, nodes. Needs the scope `admin`. */
+  system(options?: CallOptions): Promise<System> {
+    return this.#transport.call((core) => getSystem(core), "always", options);
   }
 
   /** The installed embedding models. */

@@ -46,12 +46,18 @@ export type UserChange = Omit<core.UpsertUserData["body"], "id">;
 export type NewKey = core.CreateKeyData["body"];
 /** A change of a key; null removes the expiry. */
 export type KeyChange = core.UpdateKeyData["body"];
+/** A model to add to a deployment. */
+export type NewInstalledModel = core.AddInstalledModelData["body"];
 /** A project to create. */
 export type NewProject = core.CreateProjectData["body"];
 /** A change of a project; null resets a field. */
 export type ProjectChange = core.UpdateProjectData["body"];
 /** Steps and range of an activity. */
 export type ActivityParams = NonNullable<core.GetActivityData["query"]>;
+/** A case to store: a question with what a search should find. */
+export type NewCase = core.CreateCaseData["body"];
+/** A mode of searches. */
+export type Mode = NonNullable<NewCase["mode"]>;
 /** A webhook to create. */
 export type NewWebhook = core.CreateWebhookData["body"];
 /** A change of a webhook. */

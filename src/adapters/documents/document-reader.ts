@@ -27,7 +27,7 @@ export interface DocumentReaderOptions {
   readonly processorMsMax?: number;
   /** Returns the maximum time for a file of this size, in milliseconds. */
   readonly timeoutMs?: (fileBytes: number) => number;
-  /** How long a child ran and waited for a processor. Tests use a child that is starved for certain. */
+  /** Measures how long a child ran and waited for a processor. Tests replace it to simulate a starved child. */
   readonly usage?: ProcessUsage;
   /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];

@@ -7,7 +7,8 @@ import list from "../../../data/models/optional.json";
 
 /** A file that is downloaded. */
 export interface Download {
-  readonly url: string;
+  /** null: it is a file of the release (scripts/release.ts), which has no public address. */
+  readonly url: string | null;
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;

@@ -1,5 +1,5 @@
 // What follows when an operator accepts that stores of record have lost something: memories whose text is lost become
-// `failed`, and a text goes to the quarantine if its memory is lost, or the memory's newer text.
+// `failed`, and a text goes to the quarantine if its memory is lost, or if only an older text of the memory is left.
 
 import type { MemoryKey } from "../../domain/ids.ts";
 import type { Log } from "../../kit/log.ts";

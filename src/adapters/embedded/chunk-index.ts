@@ -6,12 +6,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import { DEFAULT_SETTINGS } from "../../domain/project.ts";
 import type {
   ChunkIndex,
   IndexVerification,
   Reconciliation,
   StoredMemory,
   StoredText,
+  VectorIndexState,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { StoreError } from "../../stores/store-error.ts";
@@ -35,6 +37,8 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #closing = new Map<ProjectId, Promise<void>>();
   /** Projects whose files may have data of removed chunks. All are, until the first sweep of this process. */
   readonly #toErase = new Set<ProjectId>();
+  /** Problem of each project's vector index that was logged last. */
+  readonly #loggedProblems = new Map<ProjectId, string>();
   #textsRestUntil = 0;
   /** Projects that were dropped: a caller that still has the id must not create the folder again. */
   readonly #dropped = new Set<ProjectId>();
@@ -159,6 +163,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
       using index = await opening;
       if (!index.hold()) continue;
       await index.compact();
+      await this.#followVectorIndex(id, index);
       if (!this.#toErase.has(id)) continue;
       this.#toErase.delete(id); // before the call, so that a purge during it is not forgotten
       if (!(await this.#erase(index))) this.#toErase.add(id);
@@ -166,6 +171,29 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     const areTextsErased = await this.#eraseTexts(erasesNow);
     for (const panic of addon().takePanics()) this.#parts.log.error({ panic }, "a thread of the native core failed");
     return areTextsErased && this.#toErase.size === 0;
+  }
+
+  async vectorIndexes(): Promise<ReadonlyMap<ProjectId, VectorIndexState>> {
+    const states = new Map<ProjectId, VectorIndexState>();
+    for (const [id, opening] of [...this.#projects]) states.set(id, (await opening).vectorIndex());
+    return states;
+  }
+
+  /** Applies a setting that another thread or node has changed, and logs what became of the graph. */
+  async #followVectorIndex(id: ProjectId, index: EmbeddedProjectIndex): Promise<void> {
+    const { vectorIndexOf, log } = this.#parts;
+    try {
+      await index.chooseVectorIndex((await vectorIndexOf?.(id)) ?? DEFAULT_SETTINGS.vector_index);
+      const { build, note } = index.vectorIndex();
+      const problem = build?.error ?? note;
+      if (problem !== null && problem !== this.#loggedProblems.get(id)) {
+        log.warn({ projectId: id }, `vector index: ${problem}`);
+      }
+      if (problem === null) this.#loggedProblems.delete(id);
+      else this.#loggedProblems.set(id, problem);
+    } catch (err) {
+      log.warn({ projectId: id, err }, "the vector index of a project could not be chosen; trying again later");
+    }
   }
 
   /**
@@ -212,12 +240,14 @@ async function openProject(
   const directory = join(parts.directory, id);
   const isNew = !existsSync(directory) || readdirSync(directory).length === 0;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const newModel = (isNew ? await parts.earlierModelOf?.(id) : null) ?? parts.models[0];
+  const newModel = (isNew ? await parts.earlierModelOf?.(id) : null) ?? parts.models()[0];
   const index = await addon().openProject({ directory, newModel });
+  await index.chooseVectorIndex((await parts.vectorIndexOf?.(id)) ?? DEFAULT_SETTINGS.vector_index);
   const { live } = index.models();
-  if (!parts.models.some((model) => model.fingerprint === live.fingerprint)) {
+  const models = parts.models();
+  if (!models.some((model) => model.fingerprint === live.fingerprint)) {
     await index.close();
-    const installed = parts.models.map(({ fingerprint }) => fingerprint).join(", ");
+    const installed = models.map(({ fingerprint }) => fingerprint).join(", ");
     throw new StoreError(
       "other_model",
       `${directory} has vectors of the model ${live.fingerprint}, which is not installed (installed: ${installed}): put the folder of that model back.`,

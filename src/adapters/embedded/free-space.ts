@@ -1,9 +1,9 @@
 // How much disk and memory are free on this machine. Inside a container, its memory limit counts.
 
-import { existsSync, readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { freemem } from "node:os";
 import { cgroupText } from "../../kit/machine-share.ts";
+import { textIfThere } from "../../kit/missing-files.ts";
 
 /** Memory that the kernel could give to programs, including what it would take from its file cache. */
 const MEMORY_FILE = "/proc/meminfo";
@@ -17,7 +17,7 @@ export async function freeSpace(
 }
 
 function freeOfMachine(): number {
-  const [, kibibytes] = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf(MEMORY_FILE)) ?? [];
+  const [, kibibytes] = /^MemAvailable:\s+(\d+) kB$/m.exec(textIfThere(MEMORY_FILE)) ?? [];
   return kibibytes === undefined ? freemem() : Number(kibibytes) * 1024;
 }
 
@@ -27,9 +27,4 @@ function freeOfContainer(): number {
   if (Number.isNaN(limit) || Number.isNaN(used)) return Number.POSITIVE_INFINITY;
   const [, cached = "0"] = /^inactive_file (\d+)$/m.exec(cgroupText("memory.stat")) ?? [];
   return Math.max(0, limit - used + Number(cached));
-}
-
-/** Empty if there is no such file, as on systems other than Linux. */
-function textOf(path: string): string {
-  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }

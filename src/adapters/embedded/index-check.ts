@@ -18,12 +18,12 @@ export interface Comparison extends Differences {
   readonly ownersOf: (chunkKeys: BigUint64Array) => readonly MemoryKey[];
 }
 
-/** Rows between two looks at the time. */
+/** Number of rows between two checks of the time slice. */
 const SLICE_ROWS = 16_384;
 
 /**
- * Compares the index with the archived chunks of the completed memories. Gives up the thread from time to time, because
- * there may be millions.
+ * Compares the index with the archived chunks of the completed memories. Lets other work run between time slices,
+ * because there may be millions.
  */
 export async function compare(
   native: NativeIndex,

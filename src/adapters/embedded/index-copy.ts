@@ -5,7 +5,7 @@ import { constants } from "node:fs";
 import { copyFile, link, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProjectId } from "../../domain/ids.ts";
-import { nullIfMissing } from "../../kit/if-missing.ts";
+import { nullIfMissing } from "../../kit/missing-files.ts";
 import type { IndexFinding, VisibleMemory } from "../../ports/chunk-index.ts";
 import { addon } from "../native/addon.ts";
 import { EmbeddedProjectIndex, type IndexDependencies } from "./project-index.ts";
@@ -60,7 +60,7 @@ export async function verifyCopy(
 }
 
 const NEVER_USED = {
-  models: [NO_MODEL],
+  models: () => [NO_MODEL] as const,
   reserveChunkKeys: () => 0n,
 } as const;
 

@@ -14,6 +14,9 @@ const ENTITY_BYTES = 600;
 /** Bytes of a chunk in the text index, whose files are mapped into memory. */
 const TEXT_BYTES = 1_000;
 
+/** Bytes of a chunk in the graph (HNSW): 32 links, and a sixteenth of 18 numbers in the layers above. */
+const GRAPH_BYTES = 134;
+
 /** Estimate of the memory that an open index takes, in bytes. */
 export function memoryOfIndex(index: NativeIndex): number {
   const { memories, chunks, deadChunks, textChunks, entityRecords } = index.stats();
@@ -23,6 +26,7 @@ export function memoryOfIndex(index: NativeIndex): number {
     PROJECT_BYTES +
     memories * MEMORY_BYTES +
     (chunks + deadChunks) * row +
+    index.vectorIndexStatus().graphChunks * GRAPH_BYTES +
     textChunks * TEXT_BYTES +
     entityRecords * ENTITY_BYTES
   );

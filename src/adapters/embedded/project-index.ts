@@ -2,31 +2,20 @@
 // chunk-index.ts opens the projects.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Filter } from "../../domain/filter.ts";
-import type { MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
+import type { VectorIndexName } from "../../domain/project.ts";
 import type { Eventually } from "../../kit/eventually.ts";
 import type { Log } from "../../kit/log.ts";
 import { overlapped } from "../../kit/pipelined.ts";
 import type {
-  AdmissibleSet,
   ChunkKeys,
-  EntityCuration,
-  EntityNode,
-  EntityQuery,
-  FoundEntity,
-  FoundPath,
   IndexModel,
-  IndexModels,
   IndexVerification,
   MissingVectors,
   ModelVectors,
-  Neighbourhood,
-  Passage,
-  Pool,
   ProjectIndex,
   Publication,
   Rebuild,
-  Recall,
   Reconciliation,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
@@ -35,9 +24,6 @@ import { type LoadedPublication, PART_CHUNKS, type SharedIndex } from "../../por
 import type { ArchivedChunkKeys, TextArchive } from "../../ports/text-archive.ts";
 import type { NativeIndex } from "../native/addon-types.ts";
 import { nativeChunks } from "../native/chunks.ts";
-import { faultOfFilter, filterJson } from "../native/filter-json.ts";
-import { ENTITY_KINDS } from "./entity-kinds.ts";
-import { entityNodeOf, forNativeCuration, forNativeQuery, foundEntityOf, foundPathOf } from "./explored-entities.ts";
 import { HeldPublications } from "./held-publications.ts";
 import { checkFiles, compare, findingsOf, removeSurplus } from "./index-check.ts";
 import { memoryOfIndex } from "./index-memory.ts";
@@ -57,11 +43,10 @@ import {
   withOwnKeys,
 } from "./publication.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { recall, walk } from "./recall.ts";
 import type { RecentPassages } from "./recent-passages.ts";
+import { EmbeddedSearchIndex } from "./search-index.ts";
 import { describable, type ShownColumns, showable, withoutMemories } from "./showable.ts";
 import { SortedKeys } from "./sorted-keys.ts";
-import { storedPassages } from "./stored-passages.ts";
 
 /** Options of `EmbeddedChunkIndex`. */
 export interface IndexDependencies {
@@ -72,12 +57,14 @@ export interface IndexDependencies {
   readonly quarantine: Quarantine;
   readonly log: Log;
   /**
-   * The installed embedding models; the first is the one of new projects. A project whose live model is not among them
-   * is refused.
+   * Returns the installed embedding models; the first is the one of new projects. A project whose
+   * live model is not among them is refused.
    */
-  readonly models: readonly [IndexModel, ...IndexModel[]];
+  readonly models: () => readonly [IndexModel, ...IndexModel[]];
   /** The model that a project used before its index was lost; null if that is not known. */
   readonly earlierModelOf?: (id: ProjectId) => Eventually<IndexModel | null>;
+  /** How vectors of a project are to be searched; absent: as by default. It may change while the project is open. */
+  readonly vectorIndexOf?: (id: ProjectId) => Eventually<VectorIndexName>;
   /** Called with the number of passages that were not returned because they are damaged. */
   readonly countDamaged?: (passages: number) => void;
   /** Reserves consecutive chunk keys that were never used. Returns the first. */
@@ -98,9 +85,7 @@ const SPAN_PARTS = 8;
 const OVERTAKEN = "another node has taken over the job of this memory";
 
 /** One project's index. */
-export class EmbeddedProjectIndex implements ProjectIndex {
-  readonly #id: ProjectId;
-  readonly #native: NativeIndex;
+export class EmbeddedProjectIndex extends EmbeddedSearchIndex implements ProjectIndex {
   readonly #parts: ProjectIndexDependencies;
   readonly #repairs: readonly string[];
   #started: Promise<void> = Promise.resolve();
@@ -110,8 +95,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   protected readonly held = new HeldPublications();
 
   constructor(id: ProjectId, native: NativeIndex, parts: ProjectIndexDependencies, repairs: readonly string[]) {
-    this.#id = id;
-    this.#native = native;
+    super(id, native, parts);
     this.#parts = parts;
     this.#repairs = repairs;
   }
@@ -121,11 +105,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return true;
   }
 
-  [Symbol.dispose](): void {}
-
   /** Estimate of the index's memory in bytes. */
   get memoryBytes(): number {
-    return memoryOfIndex(this.#native);
+    return memoryOfIndex(this.native);
   }
 
   /** Resolves when all changes requested so far have been passed to archive and native core, which keep their order. */
@@ -141,7 +123,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       async () => {
         const withChunkKeys = await this.#keyed(publications);
         if (isShared) for (const each of withChunkKeys) this.held.begin(nameOf(each));
-        const archived = withChunkKeys.map((each) => archivedMemory(this.#id, each));
+        const archived = withChunkKeys.map((each) => archivedMemory(this.id, each));
         const archiving = isShared ? null : this.#parts.archive.replace(archived);
         void Promise.allSettled([archiving]); // its failure is thrown below
         // While a change of the model begins or ends, publications may have vectors of different models.
@@ -156,7 +138,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         return { withChunkKeys, archiving, groups };
       },
       async ({ withChunkKeys, archiving, groups }) => {
-        const indexing = groups.map((group) => withOtherModel(() => this.#native.publish(...group)));
+        const indexing = groups.map((group) => withOtherModel(() => this.native.publish(...group)));
         await Promise.all([archiving, ...indexing]);
         return withChunkKeys;
       },
@@ -178,7 +160,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
     const { shared } = this.#parts;
     if (shared === undefined) return keyed;
-    const stored = await shared.publish(keyed.map((each) => sharedMemory(this.#id, each)));
+    const stored = await shared.publish(keyed.map((each) => sharedMemory(this.id, each)));
     return keyed.filter((each) => stored.has(each.publication.memoryKey) && !this.held.isOvertaken(nameOf(each)));
   }
 
@@ -194,9 +176,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         const chunkKeys = BigUint64Array.from(withChunkKeys.chunks, ({ chunkKey }) => chunkKey);
         if (shared !== undefined) this.held.begin(nameOf(withChunkKeys));
         await Promise.all([
-          shared?.announce(this.#id, memoryKey) ??
-            this.#parts.archive.replace([archivedMemory(this.#id, withChunkKeys)]),
-          withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeys, vectors)),
+          shared?.announce(this.id, memoryKey) ?? this.#parts.archive.replace([archivedMemory(this.id, withChunkKeys)]),
+          withOtherModel(() => this.native.publishVectors(memoryKey, chunkKeys, vectors)),
         ]);
         return withChunkKeys;
       },
@@ -208,7 +189,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         () => nativeChunks(part.map((each) => publishChunk({ ...each, publication }))),
         async (passed) => {
           if (shared !== undefined && !this.held.isBegun(nameOf(keyed))) throw new Error(OVERTAKEN);
-          return this.#native.addTexts(memoryKey, knownOfPart(entities, first), passed);
+          return this.native.addTexts(memoryKey, knownOfPart(entities, first), passed);
         },
       );
     }
@@ -224,7 +205,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         return nativeChunks(chunks);
       },
       async (passed) => {
-        await withOtherModel(() => this.#native.publish(memories, passed, vectors));
+        await withOtherModel(() => this.native.publish(memories, passed, vectors));
         for (const each of loaded) this.held.finish(each);
       },
     );
@@ -240,7 +221,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     await this.#inOrder(async () => {
       if (!isWanted() || this.held.isOvertaken(loaded)) return;
       this.held.begin(loaded);
-      await withOtherModel(() => this.#native.publishVectors(memoryKey, chunkKeysOf(loaded).chunkKeys, vectors));
+      await withOtherModel(() => this.native.publishVectors(memoryKey, chunkKeysOf(loaded).chunkKeys, vectors));
     });
     const goesOn = () => isWanted() && this.held.isBegun(loaded);
     for (const [at, texts] of spansForNative(loaded, SPAN_PARTS).entries()) {
@@ -248,7 +229,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       await this.#startInOrder(
         () => nativeChunks(texts),
         async (passed) => {
-          if (goesOn()) await this.#native.addTexts(memoryKey, knownOfPart(entities, at), passed);
+          if (goesOn()) await this.native.addTexts(memoryKey, knownOfPart(entities, at), passed);
         },
       );
     }
@@ -260,7 +241,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     const rebuilt = forNative(memories.map(withOwnKeys));
     const skipped = await this.#startInOrder(
       () => nativeChunks(rebuilt.chunks),
-      (passed) => withOtherModel(() => this.#native.rebuild(rebuilt.memories, passed, rebuilt.vectors)),
+      (passed) => withOtherModel(() => this.native.rebuild(rebuilt.memories, passed, rebuilt.vectors)),
     );
     return skipped.flatMap((at) => memories[at]?.memoryKey ?? []);
   }
@@ -268,7 +249,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
     return this.#inOrder(() => {
       for (const key of memoryKeys) this.held.delete(key);
-      return this.#native.remove(BigUint64Array.from(memoryKeys));
+      return this.native.remove(BigUint64Array.from(memoryKeys));
     });
   }
 
@@ -292,11 +273,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     try {
       changing = change(await prepare());
       this.#changing.add(changing);
-      const end = () => {
-        this.#changing.delete(changing);
-        // Cleared before callers learn that the change is done, so that no search shows a new row with an old passage.
-        this.#parts.recentPassages.forget(this.#id);
-      };
+      const end = () => void this.#changing.delete(changing);
       changing.then(end, end);
     } finally {
       markStarted();
@@ -305,116 +282,55 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   show(memories: readonly VisibleMemory[]): void {
-    if (memories.length > 0) this.#native.show(...showable(memories), describable(memories)[1]);
+    if (memories.length > 0) this.native.show(...showable(memories), describable(memories)[1]);
   }
 
   hide(memoryKeys: readonly MemoryKey[]): void {
-    this.#native.hide(BigUint64Array.from(memoryKeys));
-  }
-
-  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet {
-    return this.#native.admit(userKey, nowMs);
-  }
-
-  async admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet> {
-    try {
-      return await this.#native.admitWithin(userKey, nowMs, filterJson(filter));
-    } catch (cause) {
-      throw faultOfFilter(cause) ?? cause;
-    }
-  }
-
-  async recall(asked: Recall, within: AdmissibleSet): Promise<Pool> {
-    return recall(this.#native, asked, within);
-  }
-
-  walk(...asked: Parameters<ProjectIndex["walk"]>): Promise<Pool> {
-    return walk(this.#native, ...asked);
-  }
-
-  async compareVectors({ chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
-    return this.#native.compareVectors(chunkKeys, memoryKeys);
+    this.native.hide(BigUint64Array.from(memoryKeys));
   }
 
   async layout(known: readonly PlacedMemory[], others: readonly MemoryKey[]): Promise<readonly PlacedMemory[]> {
     const keys = BigUint64Array.from([...known.map(({ key }) => key), ...others]);
     const places = new Float32Array(2 * keys.length).fill(Number.NaN);
     for (const [at, { x, y }] of known.entries()) places.set([x, y], 2 * at);
-    const found = (await this.#native.layout(keys, places)).subarray(2 * known.length);
+    const found = (await this.native.layout(keys, places)).subarray(2 * known.length);
     return others.flatMap((key, at) => {
       const [x = Number.NaN, y = Number.NaN] = found.subarray(2 * at, 2 * at + 2);
       return Number.isNaN(x) ? [] : [{ key, x, y }];
     });
   }
 
-  storedVectors(fingerprint: string, { chunkKeys, memoryKeys }: ChunkKeys): Promise<Float32Array> {
-    return withOtherModel(() => this.#native.storedVectors(fingerprint, chunkKeys, memoryKeys));
-  }
-
-  async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
-    const { entities, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
-    return {
-      entities: entities.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
-        return { name, kind: ENTITY_KINDS[kind], mentions, memories, chunkKeys: keys };
-      }),
-      neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
-    };
-  }
-
-  async entities(within: AdmissibleSet, curation: EntityCuration, query: EntityQuery): Promise<readonly EntityNode[]> {
-    return (await this.#native.entities(within, forNativeCuration(curation), forNativeQuery(query))).map(entityNodeOf);
-  }
-
-  async entity(...[hash, within, curation, limit]: Parameters<ProjectIndex["entity"]>): Promise<FoundEntity | null> {
-    const found = await this.#native.entity(hash, within, forNativeCuration(curation), limit);
-    return found === null ? null : foundEntityOf(found);
-  }
-
-  async entityPath(...[from, to, within, curation]: Parameters<ProjectIndex["entityPath"]>): Promise<FoundPath> {
-    return foundPathOf(await this.#native.entityPath(from, to, within, forNativeCuration(curation)));
-  }
-
-  passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    const { recentPassages, log, countDamaged } = this.#parts;
-    const reports = { projectId: this.#id, log, countDamaged };
-    return recentPassages.read(this.#id, chunkKeys, (keys) => storedPassages(this.#native, keys, reports));
-  }
-
-  models(): IndexModels {
-    return this.#native.models();
-  }
-
   beginModel({ fingerprint, dimensions }: IndexModel): Promise<void> {
-    return this.#inOrder(() => this.#native.beginModel({ fingerprint, dimensions }));
+    return this.#inOrder(() => this.native.beginModel({ fingerprint, dimensions }));
   }
 
   async missingVectors(): Promise<MissingVectors> {
-    const { memoryKeys, missingChunks, chunks } = await this.#inOrder(() => this.#native.missingVectors());
+    const { memoryKeys, missingChunks, chunks } = await this.#inOrder(() => this.native.missingVectors());
     return { memoryKeys: [...memoryKeys] as MemoryKey[], missingChunks, chunks };
   }
 
   addVectors({ chunkKeys, memoryKeys }: ChunkKeys, vectors: ModelVectors): Promise<number> {
-    return this.#inOrder(() => withOtherModel(() => this.#native.addVectors(chunkKeys, memoryKeys, vectors)));
+    return this.#inOrder(() => withOtherModel(() => this.native.addVectors(chunkKeys, memoryKeys, vectors)));
   }
 
   swapModel(): Promise<boolean> {
-    return this.#inOrder(() => this.#native.swapModel());
+    return this.#inOrder(() => this.native.swapModel());
   }
 
   dropBuilding(): Promise<void> {
-    return this.#inOrder(() => this.#native.dropBuilding());
+    return this.#inOrder(() => this.native.dropBuilding());
   }
 
   forgetPrevious(): Promise<void> {
-    return this.#inOrder(() => this.#native.forgetPrevious());
+    return this.#inOrder(() => this.native.forgetPrevious());
   }
 
   // Attributes of all memories are passed to the native core before any memory is shown, so that filters see every
   // memory that is searchable. An empty index has nothing to show: all memories are incomplete, and whoever publishes
   // them passes on their attributes.
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
-    const found = await this.reconcileWith(completed, this.#parts.archive.chunkKeys(this.#id));
-    await this.#native.sortAttributes(); // until then, `show` with attributes blocks the JavaScript thread
+    const found = await this.reconcileWith(completed, this.#parts.archive.chunkKeys(this.id));
+    await this.native.sortAttributes(); // until then, `show` with attributes blocks the JavaScript thread
     return found;
   }
 
@@ -424,21 +340,21 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     chunkKeys: Promise<ArchivedChunkKeys>,
   ): Promise<Reconciliation> {
     void Promise.allSettled([chunkKeys]); // its failure is thrown below
-    const isEmpty = this.#native.stats().textChunks === 0;
+    const isEmpty = this.native.stats().textChunks === 0;
     const described: ShownColumns[] = [];
     await overlapped(completed, async (memories) => {
       described.push(showable(memories));
-      if (!isEmpty) await this.#native.describeUnsorted(...describable(memories));
+      if (!isEmpty) await this.native.describeUnsorted(...describable(memories));
     });
     // searches without a filter need not wait for this, and a filter does it itself
-    void Promise.allSettled([this.#native.sortAttributes()]);
+    void Promise.allSettled([this.native.sortAttributes()]);
     const archived = await chunkKeys;
     const visible = new SortedKeys(described.map(([keys]) => keys));
-    const { incomplete, removed } = await removeSurplus(this.#native, visible, archived);
+    const { incomplete, removed } = await removeSurplus(this.native, visible, archived);
     const isComplete = (key: bigint) => visible.has(key) && !incomplete.has(key);
     if (this.#parts.shared !== undefined) this.held.setCompared(archived, isComplete);
     for (const page of described) {
-      this.#native.show(...withoutMemories(page, incomplete));
+      this.native.show(...withoutMemories(page, incomplete));
       await nextTurn();
     }
     return { incomplete: [...incomplete] as MemoryKey[], removed, repairs: this.#repairs };
@@ -452,13 +368,13 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       const pages: BigUint64Array[] = [];
       for await (const page of completed) pages.push(BigUint64Array.from(page, ({ memoryKey }) => memoryKey));
       const keys = new SortedKeys(pages);
-      const archived = await this.#parts.archive.chunkKeys(this.#id);
-      const found = await compare(this.#native, archived, keys);
-      const { chunks: vectors, textChunks: postings, entityRecords } = this.#native.stats();
+      const archived = await this.#parts.archive.chunkKeys(this.id);
+      const found = await compare(this.native, archived, keys);
+      const { chunks: vectors, textChunks: postings, entityRecords } = this.native.stats();
       const counts = { memories: keys.size, chunks: found.chunks, vectors, postings, entityRecords };
       return { ...counts, findings: findingsOf(found, archived) };
     });
-    const { findings } = await checkFiles(this.#native, onProgress);
+    const { findings } = await checkFiles(this.native, onProgress);
     return { ...compared, findings: [...compared.findings, ...findings] };
   }
 
@@ -477,7 +393,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   async compact(): Promise<void> {
-    await this.#native.compactIfNeeded();
+    await this.native.compactIfNeeded();
   }
 
   /**
@@ -486,13 +402,13 @@ export class EmbeddedProjectIndex implements ProjectIndex {
    * old files could not be removed; call it again later then, but never before it has resolved.
    */
   async eraseRemoved(): Promise<boolean> {
-    await this.#inOrder(() => this.#native.eraseVectors());
-    return this.#native.eraseTexts();
+    await this.#inOrder(() => this.native.eraseVectors());
+    return this.native.eraseTexts();
   }
 
   async close(): Promise<void> {
     await this.#started; // changes that were requested earlier must reach the archive first
-    this.#parts.recentPassages.forget(this.#id);
-    await this.#native.close();
+    this.forgetPassages();
+    await this.native.close();
   }
 }

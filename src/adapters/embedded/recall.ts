@@ -1,4 +1,4 @@
-// The search legs in the native core: runs them beside each other, and gives each candidate the scores of all.
+// The search legs in the native core: runs them concurrently, and gives each candidate the scores of all.
 
 import type { ChunkKey } from "../../domain/ids.ts";
 import type {

@@ -1,11 +1,11 @@
-// Calls of the models: builds the request for a slice, and copies the lane's answer into the results of the calls.
+// The calls of callers: builds the request for a slice of them, and copies the lane's answer into their results.
 // lanes.ts queues the calls and sends the requests.
 
 import type { ChildMessage } from "../../children/serve.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Priority } from "../../ports/models.ts";
 import type { LaneRequest } from "./lane-protocol.ts";
-import type { Slice, Unit } from "./schedule.ts";
+import { isOfPairs, type Slice, type Unit } from "./schedule.ts";
 
 /** Maximum difference between a vector's squared length and 1; allows for rounding. */
 const SQUARED_LENGTH_TOLERANCE = 1e-2;
@@ -13,25 +13,29 @@ const SQUARED_LENGTH_TOLERANCE = 1e-2;
 /** A call that is not finished, and the functions that settle its promise. */
 export interface Call {
   readonly priority: Priority;
+  /** Whose work it is, and how much of it is left: see `IngestCall`. */
   readonly share: string;
   readonly tokensLeft: number;
-  /** Called once, when the first unit is sent to a lane. */
+  /** Called once, when the first unit is sent to a lane; then undefined. */
   onBegin: (() => void) | undefined;
   /** The result, with `width` values per text. Filled in as units are answered. */
   readonly output: Float32Array;
   readonly width: number;
+  /** Number of units that are not answered yet. */
   unitsLeft: number;
   isSettled: boolean;
   readonly resolve: (output: Float32Array) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** Builds the request for a slice. */
+/** Builds the request to a lane for a slice. */
 export function requestOf(slice: Slice<Call>): LaneRequest {
   const { model, priority } = slice;
-  if (slice.op === "score") {
+  if (isOfPairs(slice)) {
     const [{ query, passages, earlyExit }] = slice.units;
-    return { op: "score", model, query, passages, earlyExit };
+    return slice.op === "read"
+      ? { op: "read", model, query, passages }
+      : { op: "score", model, query, passages, earlyExit };
   }
   const texts = slice.units.map((unit) => unit.text);
   return slice.op === "count"
@@ -39,7 +43,7 @@ export function requestOf(slice: Slice<Call>): LaneRequest {
     : { op: "embed", model, texts, isUrgent: priority === "query" };
 }
 
-/** A call that cannot be answered, because the model computed something that is no vector or score. */
+/** A call that cannot be answered, because the model computed something that is not a vector or score. */
 export interface DamagedCall {
   readonly owner: Call;
   readonly fault: Fault;
@@ -55,9 +59,9 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): readonly Dama
   let at = 0;
   for (const unit of slice.units) {
     const { owner } = unit;
-    const indices = unit.op === "score" ? unit.indices : [unit.index];
+    const indices = isOfPairs(unit) ? unit.indices : [unit.index];
     const rows = values.subarray(at, at + indices.length * owner.width);
-    invariant(rows.length === indices.length * owner.width, "a lane returned too few values; this is a bug in Mneme");
+    invariant(rows.length === indices.length * owner.width, "a lane returned too few values");
     at += rows.length;
     const fault = faultOf(unit, rows);
     if (fault !== null) damaged.push({ owner, fault });
@@ -70,14 +74,15 @@ export function deliver(slice: Slice<Call>, answer: ChildMessage): readonly Dama
     owner.isSettled = true;
     owner.resolve(owner.output);
   }
-  invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
+  invariant(at === values.length, "a lane returned too many values");
   return damaged;
 }
 
 const DAMAGES: Readonly<Record<Unit<Call>["op"], string>> = {
-  embed: "a vector that has not unit length",
+  embed: "a vector that does not have unit length",
   count: "a count that is not a number",
   score: "a score that is not a number",
+  read: "a reading that is not a number",
 };
 
 /** What is wrong with the vector or the scores of a unit; null if nothing is. */

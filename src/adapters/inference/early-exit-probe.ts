@@ -1,6 +1,6 @@
 // Reads `early-exit.json`, an optional file in a reranker's folder: the early-exit probe, made by
-// `data/models/recipe/fit_early_exit.py`. It estimates the final logit after the first layers. Without it, every pair
-// passes through all layers.
+// `data/models/recipe/fit_early_exit.py`. After the first layers, it estimates the final logit of a pair. Without it,
+// every pair passes through all layers.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ export interface ProbeReference extends TokenSequence {
 }
 
 /**
- * Returns the probe of a model; null if there is none.
+ * Reads the probe of a model; null if there is none.
  * @throws ModelFilesError if it belongs to another model or is not readable
  */
 export function readEarlyExitProbe({

@@ -10,7 +10,8 @@ export interface Encoder {
   /** Why the model is slower than it could be on this processor; null if it is not. */
   readonly warning: string | null;
   /**
-   * Runs the model: one row per sequence, in their order. A row is a vector (embedder) or one logit (reranker).
+   * Runs the model. Returns one row per sequence, in their order: a vector (embedder), one logit (reranker) or two
+   * logits (reader: relevance, answer).
    * @param isUrgent whether more than one core may be used
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Promise<Float32Array>;
@@ -18,6 +19,11 @@ export interface Encoder {
   readonly scoreWithEarlyExit:
     | ((pairs: readonly TokenSequence[], earlyExit: EarlyExit) => Promise<Float32Array>)
     | null;
+  /**
+   * Runs a reader. Returns one row per pair: its two logits (relevance, answer), then two logits per token, for the
+   * begin and the end of the answer. null if the model is not a reader.
+   */
+  readonly read: ((pairs: readonly TokenSequence[]) => Promise<readonly Float32Array[]>) | null;
   /** Frees the memory of the model. No other call may follow. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The ingest work that waits for the lanes, and which of it is next. This file measures no time and sends nothing.
+// Holds the ingest work that waits for the lanes, and decides which of it is next.
 //
 // The rules, slice by slice:
 // - Shares (usually projects) take turns, so that a long import of one project does not hold up the others.
@@ -13,7 +13,7 @@ export interface IngestCall {
   readonly tokensLeft: number;
 }
 
-/** Every slice with a number divisible by this begins with the oldest call. */
+/** Every slice whose number is divisible by this begins with the oldest call. */
 const OLDEST_EVERY = 4;
 
 /** Waiting units of one call, in order. Those before `next` are taken. */
@@ -32,7 +32,7 @@ export class IngestQueue<Owner extends IngestCall, Unit extends { readonly owner
   /** Number of the slice in which each waiting share last had a turn. */
   readonly #servedIn = new Map<string, number>();
   #slice = 0;
-  /** The call of `peek`. Null: not chosen yet. */
+  /** The call whose unit `peek` returns; null if it is not chosen yet. */
   #chosen: WaitingCall<Owner, Unit> | null = null;
 
   /** Whether any unit waits. */

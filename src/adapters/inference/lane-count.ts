@@ -1,4 +1,4 @@
-// How many lanes run if the operator names no number.
+// Chooses the number of lanes if the operator does not set it.
 
 /** What the number of lanes depends on. */
 export interface LaneCountBasis {
@@ -10,11 +10,11 @@ export interface LaneCountBasis {
   readonly gpus: number;
 }
 
-/** One lane prepares its batch while the other one computes. */
+/** With two, one lane prepares its batch while the other one computes. */
 const LANES_PER_GPU = 2;
 /** One lane for queries and one for ingestion, so that neither waits for the other. */
 const LANES_MIN = 2;
-/** Largest number of lanes that a setting or this file chooses. */
+/** Maximum number of lanes, chosen here or set by the operator. */
 export const LANES_MAX = 64;
 /** Memory of the machine per lane. A lane takes 165 to 250 MB; the rest is for the server, the stores and the files. */
 const MACHINE_BYTES_PER_LANE = 2 ** 30;

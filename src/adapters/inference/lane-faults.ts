@@ -1,10 +1,10 @@
-// The faults that callers of the models get.
+// The faults with which calls of models fail.
 
 import { ChildFailure, ChildGone } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Priority } from "../../ports/models.ts";
 
-/** Retry hint for callers when the queues are full. After this time there is usually room again. */
+/** Number of seconds after which callers may try again: queues usually have room again, or lanes are up, by then. */
 const RETRY_AFTER_SECONDS = 2;
 
 /** The fault of a call for which the queue has no room. */

@@ -1,14 +1,16 @@
-// The messages between the server and a lane: three requests, what a lane says about its models, and the size limit of
-// a request.
-// children/ handles frames and sockets.
+// The messages between the server and a lane: the requests, the replies with what a lane says about its models, and the
+// environment variables with which a lane starts. children/ handles frames and sockets.
 
 /** Environment variable with the path of the models folder. */
 export const MODELS_DIR_VARIABLE = "MNEME_LANE_MODELS";
 
+/** Environment variable with the path of the folder of the models that were added; not set if there is none. */
+export const INSTALLED_DIR_VARIABLE = "MNEME_LANE_INSTALLED_MODELS";
+
 /** Environment variable with the ids of the models that a lane loads when it starts, separated by commas. */
 export const PRELOAD_VARIABLE = "MNEME_LANE_PRELOAD";
 
-/** Environment variable with the `ModelRuntime`. */
+/** Environment variable with the `ModelRuntime` that the operator has set. */
 export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
 
 /**
@@ -44,6 +46,18 @@ export interface ScoreRequest {
   readonly earlyExit: { readonly priorScores: readonly number[]; readonly fullTokensMax: number } | null;
 }
 
+/**
+ * Reads passages, to say whether they answer a question. Payload of the reply: Float32
+ * `[passages.length, READING_WIDTH]`.
+ */
+export interface ReadRequest {
+  readonly op: "read";
+  /** Id of the reader. */
+  readonly model: string;
+  readonly query: string;
+  readonly passages: readonly string[];
+}
+
 /** Counts the tokens of texts, special tokens included. Payload of the reply: Float32 `[texts.length]`. */
 export interface CountRequest {
   readonly op: "count";
@@ -54,7 +68,7 @@ export interface CountRequest {
 }
 
 /** A request to a lane. */
-export type LaneRequest = EmbedRequest | CountRequest | ScoreRequest;
+export type LaneRequest = EmbedRequest | CountRequest | ScoreRequest | ReadRequest;
 
 /** What a lane says about a model that it has loaded. */
 export type LoadedModel = {

@@ -1,5 +1,5 @@
 // The state of one lane, and what follows from it: whether it accepts requests, and whether waiting for it makes sense.
-// lanes.ts changes it.
+// lanes.ts changes the state.
 
 import type { ChildState, SupervisedChild } from "../../children/supervisor.ts";
 import { invariant } from "../../domain/fault.ts";
@@ -37,7 +37,9 @@ export interface Lane {
   gpu: LaneGpu | null;
   /** Why the lane cannot try the GPU that the operator asked for; null if it can, or if nobody asked. */
   readonly gpuProblem: string | null;
+  /** Number of requests that the lane has not answered yet. */
   inFlight: number;
+  /** Whether its last slice was query work. */
   tookQueryLast: boolean;
   /** What the lane said about the models that it loaded since it is up, by id. */
   readonly loaded: Map<string, LoadedModel>;
@@ -45,9 +47,10 @@ export interface Lane {
 
 /** Number of failures in a row after which calls do not wait for a lane any more. */
 const FAILURES_HOPELESS = 3;
+
 /** Returns the roles of `count` lanes. */
 export function laneRoles(count: number): readonly LaneRole[] {
-  invariant(Number.isInteger(count) && count >= 1, `${count} is not a number of lanes; this is a bug in Mneme`);
+  invariant(Number.isInteger(count) && count >= 1, `${count} is not a number of lanes`);
   if (count === 1) return ["only"];
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
 }

@@ -7,13 +7,23 @@ import { ChildGone, superviseChild } from "../../children/supervisor.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import { machineShare } from "../../kit/machine-share.ts";
-import type { Embedders, EmbedOptions, Priority, Rerankers, ScoreOptions } from "../../ports/models.ts";
+import {
+  type Embedders,
+  type EmbedOptions,
+  type LocalModels,
+  type Priority,
+  READING_WIDTH,
+  type ReadOptions,
+  type Rerankers,
+  type ScoreOptions,
+} from "../../ports/models.ts";
 import { type Call, deliver, requestOf } from "./calls.ts";
 import { type GpuOptions, type GpuPlan, planGpus } from "./gpu/gpu-plan.ts";
 import { LaneGpu } from "./gpu/lane-gpu.ts";
 import { laneCountFor } from "./lane-count.ts";
 import { failureOf, overloaded, unavailable } from "./lane-faults.ts";
 import {
+  INSTALLED_DIR_VARIABLE,
   type LaneHello,
   type LaneReply,
   MODELS_DIR_VARIABLE,
@@ -23,15 +33,35 @@ import {
   RUNTIME_VARIABLE,
 } from "./lane-protocol.ts";
 import { isExpected, isUp, type Lane, type LaneStatus, laneRoles, statusOf, supportsEarlyExit } from "./lane-state.ts";
-import { type EmbedderDescription, embedderOf, type RerankerDescription, readModels } from "./model-files.ts";
+import { localModels } from "./local-models.ts";
+import {
+  bytesOf,
+  type EmbedderDescription,
+  embedderOf,
+  isInstalled,
+  type ModelDescription,
+  type ReaderDescription,
+  type RerankerDescription,
+  readModelsWith,
+} from "./model-files.ts";
 import { createEmbedders, createRerankers } from "./model-registries.ts";
 import { gpuRerankPieces, rerankPieces } from "./rerank-pieces.ts";
-import { countingCost, estimateTokens, Schedule, type Slice, type TextUnit, type Unit } from "./schedule.ts";
+import {
+  countingCost,
+  estimateTokens,
+  type PairsUnit,
+  Schedule,
+  type Slice,
+  type TextUnit,
+  type Unit,
+} from "./schedule.ts";
 
 /** Options for running the models. */
 export interface LanesOptions {
-  /** Folder with one folder per model. */
+  /** Folder with one folder per model that ships with the program. */
   readonly modelsDir: string;
+  /** Folder of the models that were added. Default: there is none. */
+  readonly installedDir?: string;
   /** Id of the default embedder. Lanes load it and its reranker when they start, other models when they are needed. */
   readonly embedder: string;
   /**
@@ -45,7 +75,10 @@ export interface LanesOptions {
   readonly gpu?: GpuOptions;
   /** Whether lanes load the reranker at their start instead of at its first use. Default: yes. */
   readonly preloadsReranker?: boolean;
-  /** Resident memory in bytes above which a lane is replaced. Default 768 MiB, with GPUs 4 GiB. */
+  /**
+   * Resident memory in bytes above which a lane is replaced. Default 768 MiB, with GPUs 4 GiB. Models that were added
+   * come on top.
+   */
   readonly memoryBytesMax?: number;
   /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
@@ -70,6 +103,7 @@ export interface LanesStatus {
 export interface Lanes {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
+  readonly local: LocalModels;
   /** Resolves once a lane is up. @throws Fault `model_unavailable` if no lane can start; its cause says why */
   ready(): Promise<void>;
   status(): LanesStatus;
@@ -77,40 +111,45 @@ export interface Lanes {
   close(): Promise<void>;
 }
 
+/** Default of `memoryBytesMax`. A lane with the default models takes less than 250 MB. */
 const MEMORY_BYTES_MAX = 768 * 1024 * 1024;
-/** CUDA's libraries alone take more than a gigabyte. */
+/** Default of `memoryBytesMax` with GPUs. CUDA's libraries alone take more than a gigabyte. */
 const GPU_LANE_MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+/** Memory of a lane per byte of a model that was added. onnxruntime copies weights into its own layout. */
+const BYTES_PER_MODEL_BYTE = 2;
 const QUERY_CALLS_MAX = 256;
-/**
- * Default of `ingestTokensMax`: about 10 seconds of work for two cores. Enough to keep the lanes busy, and finished
- * soon.
- */
+/** Default of `ingestTokensMax`: about 10 seconds of work for two cores, which is enough to keep the lanes busy. */
 const INGEST_TOKENS_MAX = 262_144;
 /** Maximum number of texts of one `query` call, and of passages of one rerank. */
 const QUERY_TEXTS_MAX = 256;
-/** Loading takes .3 s, and several times that with a cold disk on a busy machine. */
+/**
+ * Time limit for the start of a lane. Loading takes 0.3 s, and several times that with a cold disk on a busy machine.
+ */
 const START_TIMEOUT_MS = 60_000;
-/** A GPU that is newer than the libraries translates their code at the first start, which may take minutes. */
+/**
+ * The same with a GPU. If the GPU is newer than CUDA's libraries, their code is compiled for it at the first start,
+ * which may take minutes.
+ */
 const GPU_START_TIMEOUT_MS = 10 * 60_000;
-/** The largest slice takes .1 s, so a lane that does not answer within this time hangs. */
+/** Time limit for a request. The largest slice takes 0.1 s, so a lane that does not answer within this time hangs. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
 /**
- * After this time without a query, in milliseconds, the query lane also gets ingest work. A person's next query
- * usually comes later.
+ * Time without a query, in milliseconds, after which the query lane also gets ingest work: a person's next query then
+ * usually comes much later.
  */
 const QUIET_AFTER_MS = 250;
 /**
- * Time for which a query waits for others before a GPU computes them together. Alone, it takes longer than that: 3.5 ms
- * on an H200.
+ * Time in milliseconds for which a query waits for others, so that a GPU computes them together. It is less than the
+ * time of one query, 3.5 ms on an H200.
  */
 const GATHER_MS = 2;
 /**
- * Maximum number of lanes with which early exit is used. With more lanes, running all passages through all layers is
- * fast anyway. Each piece then has only few passages, so that choosing the best ones per piece is less reliable.
+ * Maximum number of lanes with which early exit is used. With more lanes, all layers are fast enough for all passages,
+ * and each lane has so few passages that choosing the best ones among them is less reliable.
  */
 const EARLY_EXIT_LANES_MAX = 2;
-/** Number of lanes that may die while they compute a unit. Then the unit fails. */
+/** Number of lanes that die while they compute a unit before its call fails. */
 const DEATHS_MAX = 2;
 
 /**
@@ -129,6 +168,7 @@ interface CallOptions {
   readonly share?: string | undefined;
   readonly tokensLeft?: number | undefined;
   readonly hasTurn?: boolean | undefined;
+  /** Number of texts or passages. */
   readonly rows: number;
   /** Number of values per text or passage in the result. */
   readonly width: number;
@@ -141,27 +181,41 @@ interface CallOptions {
 class LaneGroup implements Lanes {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
+  readonly local: LocalModels;
   private readonly preload: readonly string[];
   private readonly queryCallsMax: number;
   private readonly ingestTokensMax: number;
   private readonly schedule = new Schedule<Call>();
+  /** Sizes in bytes of the models that were added and have been opened, by their ids. */
+  private readonly openedBytes = new Map<string, number>();
   private readonly gpus: GpuPlan;
   private readonly lanes: readonly Lane[];
   private queryCalls = 0;
   private lastQueryMs = Number.NEGATIVE_INFINITY;
   private quietTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Since when a query waits for others. */
+  /** Time at which the first waiting query arrived, on the clock of `performance.now`; null if none waits. */
   private gatheringSinceMs: number | null = null;
   private gatherTimer: ReturnType<typeof setTimeout> | undefined;
   private isClosed = false;
   private readonly whenReady = Promise.withResolvers<void>();
 
   constructor(private readonly options: LanesOptions) {
-    const catalogue = readModels(options.modelsDir);
+    const installedDir = options.installedDir ?? null;
+    const catalogue = readModelsWith(options.modelsDir, installedDir, options.embedder);
     const { id, reranker } = embedderOf(catalogue, options.embedder);
     for (const [model, err] of catalogue.problems) options.log.warn({ model, err }, "a model cannot be used");
-    this.embedders = createEmbedders(catalogue, id, (...call) => this.readTexts(...call));
-    this.rerankers = createRerankers(catalogue, (...call) => this.score(...call));
+    const runEmbedder: typeof this.runEmbedder = async (op, model, ...call) => {
+      if (!isInstalled(model, installedDir)) {
+        throw unavailable(`The model ${model.id} is not installed on the server: mneme models pull ${model.id}`);
+      }
+      return this.runEmbedder(op, model, ...call);
+    };
+    const score: typeof this.score = (...call) => this.score(...call);
+    const read: typeof this.read = (...call) => this.read(...call);
+    this.embedders = createEmbedders(catalogue, id, runEmbedder, read);
+    this.rerankers = createRerankers(catalogue, score);
+    const onOpen = (model: ModelDescription) => this.openedBytes.set(model.id, bytesOf(model));
+    this.local = localModels(catalogue, { installedDir, defaultId: id, runEmbedder, score, read, onOpen });
     this.preload = reranker === null || options.preloadsReranker === false ? [id] : [id, reranker];
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;
@@ -185,7 +239,7 @@ class LaneGroup implements Lanes {
     return this.whenReady.promise;
   }
 
-  private readTexts(
+  private runEmbedder(
     op: TextUnit<Call>["op"],
     { id: model, dimensions, tokensMax, prefixes }: EmbedderDescription,
     texts: readonly string[],
@@ -212,26 +266,42 @@ class LaneGroup implements Lanes {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
     const options = { priority: "query", rows: passages.length, width: 1, signal, onBegin, deadlineMs } as const;
     return this.call(options, (owner) => {
-      const queryTokens = estimateTokens(query, tokensMax);
-      const tokens = passages.map((text) => Math.min(tokensMax, queryTokens + estimateTokens(text, tokensMax)));
-      const up = this.lanes.filter(isUp);
       const canExitEarly =
         this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every((lane) => supportsEarlyExit(lane, model));
       const applied = canExitEarly && earlyExit !== undefined ? earlyExit : null;
-      const areAllOnGpu = up.length > 0 && up.every((lane) => lane.gpu?.isWorking === true);
-      const pieces = areAllOnGpu ? gpuRerankPieces(tokens) : rerankPieces(tokens, Math.max(1, up.length), applied);
-      return pieces.map(({ indices, tokens, earlyExit }) => ({
-        op: "score",
-        owner,
-        model,
-        query,
-        passages: indices.map((index) => passages[index] ?? ""),
-        earlyExit,
-        indices,
-        tokens,
-        deaths: 0,
-      }));
+      return this.pairsUnits({ op: "score", owner, model, query }, passages, tokensMax, applied);
     });
+  }
+
+  /** Splits the pairs of a query with passages into units, as many as suit the lanes that are up. */
+  private pairsUnits(
+    shared: Pick<PairsUnit<Call>, "op" | "owner" | "model" | "query">,
+    passages: readonly string[],
+    tokensMax: number,
+    earlyExit: PairsUnit<Call>["earlyExit"],
+  ): readonly PairsUnit<Call>[] {
+    const queryTokens = estimateTokens(shared.query, tokensMax);
+    const tokens = passages.map((text) => Math.min(tokensMax, queryTokens + estimateTokens(text, tokensMax)));
+    const up = this.lanes.filter(isUp);
+    const areAllOnGpu = up.length > 0 && up.every((lane) => lane.gpu?.isWorking === true);
+    const pieces = areAllOnGpu ? gpuRerankPieces(tokens) : rerankPieces(tokens, Math.max(1, up.length), earlyExit);
+    return pieces.map(({ indices, ...piece }) => ({
+      ...{ ...shared, indices, ...piece, deaths: 0 },
+      passages: indices.map((index) => passages[index] ?? ""),
+    }));
+  }
+
+  private read(
+    { id: model, tokensMax }: ReaderDescription,
+    query: string,
+    passages: readonly string[],
+    { signal, onBegin, deadlineMs }: ReadOptions = {},
+  ): Promise<Float32Array> {
+    invariant(passages.length <= QUERY_TEXTS_MAX, `a reader had ${passages.length} passages`);
+    const rows = { rows: passages.length, width: READING_WIDTH };
+    return this.call({ priority: "query", ...rows, signal, onBegin, deadlineMs }, (owner) =>
+      this.pairsUnits({ op: "read", owner, model, query }, passages, tokensMax, null),
+    );
   }
 
   status(): LanesStatus {
@@ -295,13 +365,14 @@ class LaneGroup implements Lanes {
       command: childCommand("lane"),
       env: () => ({
         [MODELS_DIR_VARIABLE]: this.options.modelsDir,
+        ...(this.options.installedDir !== undefined && { [INSTALLED_DIR_VARIABLE]: this.options.installedDir }),
         [PRELOAD_VARIABLE]: this.preload.join(","),
         [RUNTIME_VARIABLE]: this.options.runtime ?? "auto",
         [NO_TELEMETRY_VARIABLE]: "1",
         ...lane.gpu?.begin(),
       }),
       niceness: lane.role === "ingest" ? INGEST_NICENESS : 0,
-      memoryBytesMax: this.options.memoryBytesMax ?? (lane.gpu ? GPU_LANE_MEMORY_BYTES_MAX : MEMORY_BYTES_MAX),
+      memoryBytesMax: () => this.memoryBytesMax(lane),
       startTimeoutMs: lane.gpu ? GPU_START_TIMEOUT_MS : START_TIMEOUT_MS,
       log: this.options.log,
       onUp: (hello) => {
@@ -314,6 +385,12 @@ class LaneGroup implements Lanes {
       },
       onDown: () => this.laneWentDown(lane),
     });
+  }
+
+  /** Resident memory in bytes above which a lane is replaced. Models that were added raise it. */
+  private memoryBytesMax(lane: Lane): number {
+    const own = this.options.memoryBytesMax ?? (lane.gpu ? GPU_LANE_MEMORY_BYTES_MAX : MEMORY_BYTES_MAX);
+    return own + BYTES_PER_MODEL_BYTE * this.openedBytes.values().reduce((sum, bytes) => sum + bytes, 0);
   }
 
   private noteAnswer(lane: Lane, { loaded, gpuFailure }: LaneReply): void {
@@ -395,8 +472,8 @@ class LaneGroup implements Lanes {
   }
 
   /**
-   * Whether waiting queries should wait for more, which a GPU computes in the same time: others are under way, and the
-   * first one has not waited long.
+   * Whether waiting queries should wait for further ones, because a GPU computes several in the time of one. True if
+   * other queries are under way and the first waiting one has not waited for `GATHER_MS`.
    */
   private gathersQueries(): boolean {
     if (!this.schedule.areOnlyTextsOfQueriesWaiting) return false;
@@ -410,7 +487,7 @@ class LaneGroup implements Lanes {
   }
 
   private async compute(lane: Lane, slice: Slice<Call>): Promise<void> {
-    invariant(lane.child, "a lane without a process took work; this is a bug in Mneme");
+    invariant(lane.child, "a lane without a process took work");
     lane.inFlight += 1;
     lane.tookQueryLast = slice.priority === "query";
     for (const { owner } of slice.units) {
@@ -432,8 +509,8 @@ class LaneGroup implements Lanes {
   }
 
   /**
-   * Handles units whose lane failed: queues them again after their first lane died, otherwise fails their calls. Deaths
-   * of a lane that used its GPU do not count, because its next process computes on the CPU.
+   * Handles units whose lane failed. If it was the first lane that died with a unit, queues the unit again; otherwise
+   * fails its call. The death of a lane that used its GPU does not count, because its next process computes on the CPU.
    */
   private recover(slice: Slice<Call>, error: unknown, isGpuInUse: boolean): void {
     const retried: Unit<Call>[] = [];
@@ -453,7 +530,7 @@ class LaneGroup implements Lanes {
     call.reject(reason);
   }
 
-  /** Ends a call with the values that are there. */
+  /** Ends a call whose deadline has passed. Its result has NaN for what was not computed. */
   private endEarly(call: Call): void {
     if (call.isSettled) return;
     call.isSettled = true;

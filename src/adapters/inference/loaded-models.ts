@@ -1,10 +1,12 @@
-// The models that a lane has in memory: loads a model when it is first needed, and frees the one that was not used for
-// the longest time. Before a model is used, its files are verified and its output is checked once. If the lane's GPU
-// fails, all models move to the CPU, and what was about to be computed is computed there.
+// The models that a lane has in memory. A model is loaded when it is first needed: its files are verified, and its
+// output is checked once. When the limit is reached, the model that was not used for the longest time is freed. If the
+// lane's GPU fails, all models move to the CPU, and the failed computation is done there.
 
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { invariant } from "../../domain/fault.ts";
-import { loadTokenizer } from "../../tokenizers/load-tokenizer.ts";
-import type { Tokenizer } from "../../tokenizers/tokenizer.ts";
+import { knowsPlaces, loadTokenizer } from "../../tokenizers/load-tokenizer.ts";
+import type { ReadingTokenizer, Tokenizer } from "../../tokenizers/tokenizer.ts";
 import type { TokenSequence } from "../native/model-encoder.ts";
 import type { Encoder } from "./encoder.ts";
 import { failureReason } from "./gpu/failure-reason.ts";
@@ -12,34 +14,46 @@ import { UnsupportedGraph } from "./gpu/unsupported-graph.ts";
 import type { LaneReply, LoadedModel } from "./lane-protocol.ts";
 import { ModelFilesError } from "./manifest-fields.ts";
 import {
+  type AnyModelDescription,
   type EmbedderDescription,
   type ModelDescription,
+  manifestPath,
+  type ReaderDescription,
   type RerankerDescription,
+  readAddableFolder,
   readModels,
   verifyModelFiles,
 } from "./model-files.ts";
 
 /** A loaded model and its tokeniser. */
-export interface Loaded<Model = EmbedderDescription | RerankerDescription> {
+export interface Loaded<Model = AnyModelDescription> {
   readonly model: Model;
   readonly tokenizer: Tokenizer;
   readonly encoder: Encoder;
   readonly isOnGpu: boolean;
+  /** For a model that was added: time of the last change of its manifest, Unix milliseconds; otherwise 0. */
+  readonly stamp: number;
 }
 
-/** Functions that open encoders of verified models. */
+/** A loaded reader. */
+export type LoadedReader = Loaded<ReaderDescription> & { readonly tokenizer: ReadingTokenizer };
+
+/** Functions that open the encoder of a model whose files were verified. */
 export interface EncoderOpeners {
   readonly onCpu: (model: ModelDescription) => Promise<Encoder>;
   /** null if the lane has no GPU. */
   readonly onGpu: ((model: ModelDescription) => Promise<Encoder>) | null;
 }
 
-/** Maximum number of models in memory: two embedders while an index changes its model, and their rerankers. */
-const LOADED_MAX = 4;
+/**
+ * Maximum number of models in memory: two embedders while a project changes its model, a reranker for each, and a
+ * reader.
+ */
+const LOADED_MAX = 5;
 /** Maximum difference between a vector's length and 1; allows for rounding. */
 const LENGTH_TOLERANCE = 5e-3;
 
-/** Loads models and keeps those that were used last. Not for concurrent calls. */
+/** Loads models, and keeps those that were used last. Its methods must not be called concurrently. */
 export class LoadedModels {
   /** By id; the one that was used last is at the end. */
   readonly #loaded = new Map<string, Loaded>();
@@ -49,32 +63,50 @@ export class LoadedModels {
 
   constructor(
     private readonly modelsDir: string,
+    /** Folder of the models that were added. */
+    private readonly installedDir: string | null,
     private readonly openers: EncoderOpeners,
   ) {}
 
-  /** @throws ModelFilesError if it cannot be loaded */
+  /** An embedder, loaded if necessary. @throws ModelFilesError if it cannot be loaded */
   async embedder(id: string): Promise<Loaded<EmbedderDescription>> {
     const { model, ...parts } = await this.get(id);
     invariant(model.kind === "embedder", `${id} was used as an embedder`);
     return { model, ...parts };
   }
 
-  /** @throws ModelFilesError if it cannot be loaded */
+  /** A reranker, loaded if necessary. @throws ModelFilesError if it cannot be loaded */
   async reranker(id: string): Promise<Loaded<RerankerDescription>> {
     const { model, ...parts } = await this.get(id);
     invariant(model.kind === "reranker", `${id} was used as a reranker`);
     return { model, ...parts };
   }
 
-  /** Loads a model if it is not in memory. @throws ModelFilesError if it cannot be loaded */
+  /** A reader, loaded if necessary. @throws ModelFilesError if it cannot be loaded */
+  async reader(id: string): Promise<LoadedReader> {
+    const { model, tokenizer, encoder, ...parts } = await this.get(id);
+    invariant(model.kind === "reader" && knowsPlaces(tokenizer), `${id} was used as a reader`);
+    return { model, tokenizer, encoder, ...parts };
+  }
+
+  /**
+   * Any model, loaded if it is not in memory or was replaced on disk.
+   * @throws ModelFilesError if it cannot be loaded
+   */
   async get(id: string): Promise<Loaded> {
-    const found = this.#loaded.get(id) ?? (await this.#load(id));
+    let found = this.#loaded.get(id);
+    if (found !== undefined && found.stamp !== this.#stampOf(id)) {
+      this.#loaded.delete(id);
+      await found.encoder.close();
+      found = undefined;
+    }
+    found ??= await this.#load(id);
     this.#loaded.delete(id);
     this.#loaded.set(id, found);
     return found;
   }
 
-  /** Runs a model that was returned last. If the GPU fails, runs it on the CPU. */
+  /** Runs the model that was returned last; earlier ones may have been freed. If the GPU fails, runs it on the CPU. */
   async encode(
     { model, encoder, isOnGpu }: Loaded,
     sequences: readonly TokenSequence[],
@@ -91,6 +123,18 @@ export class LoadedModels {
     }
   }
 
+  /** Like `encode`, for the pairs of the reader that was returned last. */
+  async read(reader: LoadedReader, pairs: readonly TokenSequence[]): Promise<readonly Float32Array[]> {
+    const { model, encoder, isOnGpu } = reader;
+    try {
+      return await readWith(encoder, pairs);
+    } catch (error) {
+      if (!isOnGpu) throw error;
+      await this.#leaveGpu(error);
+      return readWith((await this.get(model.id)).encoder, pairs);
+    }
+  }
+
   /** Describes the models that were loaded or moved since the last call. */
   takeReports(): LaneReply {
     const loaded = this.#reports;
@@ -99,22 +143,37 @@ export class LoadedModels {
   }
 
   async #load(id: string): Promise<Loaded> {
-    const { embedders, rerankers, problems } = readModels(this.modelsDir);
-    const model = embedders.get(id) ?? rerankers.get(id);
-    if (model === undefined) throw problems.get(id) ?? new ModelFilesError(`there is no model ${id} any more`);
+    const stamp = this.#stampOf(id);
+    const model = this.#read(id);
     await verifyModelFiles(model);
     await this.#makeRoom();
-    const loaded = await this.#open(model);
-    // Loading leaves tens of megabytes of garbage, and a model that was freed. Without this call, an idle lane would
-    // keep them.
+    const loaded = { ...(await this.#open(model)), stamp };
+    // Loading leaves tens of megabytes of garbage, and perhaps a freed model. An idle lane would keep them without
+    // this.
     Bun.gc(true);
     this.#report(loaded);
     return loaded;
   }
 
-  async #open(model: Loaded["model"]): Promise<Loaded> {
+  #read(id: string): Loaded["model"] {
+    const { embedders, rerankers, readers, problems } = readModels(this.modelsDir);
+    const shipped = embedders.get(id) ?? rerankers.get(id) ?? readers.get(id);
+    if (shipped !== undefined && existsSync(shipped.modelPath)) return shipped;
+    const folder = this.installedDir === null ? null : join(this.installedDir, id);
+    if (folder !== null && existsSync(manifestPath(folder))) return readAddableFolder(folder);
+    if (shipped !== undefined) return shipped;
+    throw problems.get(id) ?? new ModelFilesError(`there is no model ${id} any more`);
+  }
+
+  /** See `Loaded.stamp`. It changes when another model is added under the same id. */
+  #stampOf(id: string): number {
+    if (this.installedDir === null) return 0;
+    return statSync(manifestPath(join(this.installedDir, id)), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+
+  async #open(model: Loaded["model"]): Promise<Omit<Loaded, "stamp">> {
     try {
-      const tokenizer = loadTokenizer(model.tokenizer);
+      const tokenizer = this.#tokenizerOf(model);
       const onGpu = await this.#openOnGpu(model, tokenizer);
       if (onGpu !== null && typeof onGpu !== "string") return { model, tokenizer, encoder: onGpu, isOnGpu: true };
       const onCpu = await this.openers.onCpu(model);
@@ -127,7 +186,15 @@ export class LoadedModels {
     }
   }
 
-  /** Opens a model on the GPU. Null: there is none, or it does not work. A text: why this model runs on the CPU. */
+  /** The tokeniser of a model. A reader has the same one as its embedder, so it is shared. */
+  #tokenizerOf({ tokenizer: { path, ...file } }: Loaded["model"]): Tokenizer {
+    const sharing = this.#loaded.values().find(({ model }) => model.tokenizer.path === path);
+    return sharing?.tokenizer ?? loadTokenizer({ path, ...file });
+  }
+
+  /**
+   * Opens a model on the GPU. Returns null if there is no GPU that works, or a sentence why this model needs the CPU.
+   */
   async #openOnGpu(model: Loaded["model"], tokenizer: Tokenizer): Promise<Encoder | string | null> {
     if (this.openers.onGpu === null || this.#gpuFailure !== null) return null;
     try {
@@ -168,15 +235,22 @@ export class LoadedModels {
   }
 }
 
-/** Throws if the model does not compute what its manifest says. */
+async function readWith({ read }: Encoder, pairs: readonly TokenSequence[]): Promise<readonly Float32Array[]> {
+  invariant(read, "a reader was opened without its spans");
+  return read(pairs);
+}
+
+/** Checks that a model computes what its manifest says. @throws ModelFilesError if it does not */
 async function checkOutput(model: Loaded["model"], tokenizer: Tokenizer, encoder: Encoder): Promise<void> {
   const ids = tokenizer.encode("What does this model compute?", model.tokensMax);
   refuseWrongOutput(model, await encoder.encode([{ ids, firstLength: ids.length }], false), 1);
+  if (model.kind !== "reader" || encoder.read !== null) return;
+  throw new ModelFilesError(`${model.modelPath} must compute spans, but does not`);
 }
 
 /** @throws ModelFilesError if an output does not have `rows` vectors of unit length, or logits */
 function refuseWrongOutput(model: Loaded["model"], output: Float32Array, rows: number): void {
-  const width = model.kind === "embedder" ? model.dimensions : 1;
+  const width = model.kind === "embedder" ? model.dimensions : model.kind === "reader" ? 2 : 1;
   if (output.length !== rows * width) {
     throw new ModelFilesError(
       `${model.modelPath} computes ${output.length / rows} numbers per text; model.json says ${width}`,

@@ -1,5 +1,5 @@
-// Reads the fields of a manifest (`model.json`) with their types, and refuses what it does not know. model-files.ts
-// says which fields there are.
+// Reads the fields of a manifest (`model.json`), checks their types, and refuses unknown fields. model-files.ts says
+// which fields there are.
 
 import { readFileSync } from "node:fs";
 
@@ -19,15 +19,22 @@ export class ManifestFields {
     private readonly values: Readonly<Record<string, unknown>>,
   ) {}
 
-  /** Reads a file. `take` takes all fields out of it. @throws ModelFilesError if one is left */
+  /**
+   * Reads a manifest.
+   * @param take reads all fields that a manifest can have
+   * @throws ModelFilesError if the file is not a JSON object, or has a field that `take` did not read
+   */
   static readFile<Result>(path: string, take: (fields: ManifestFields) => Result): Result {
-    let values: unknown;
+    return ManifestFields.take(path, "", ManifestFields.readJson(path), take);
+  }
+
+  /** The JSON of a file. @throws ModelFilesError if it cannot be read */
+  static readJson(path: string): unknown {
     try {
-      values = JSON.parse(readFileSync(path, "utf8"));
+      return JSON.parse(readFileSync(path, "utf8"));
     } catch (cause) {
       throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
     }
-    return ManifestFields.take(path, "", values, take);
   }
 
   text(name: string): string {
@@ -67,7 +74,7 @@ export class ManifestFields {
     return found;
   }
 
-  /** An integer of at least 1. */
+  /** An integer from 1 to `most`. */
   count(name: string, most = Number.MAX_SAFE_INTEGER): number {
     const value = this.value(name);
     if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > most) {
@@ -86,12 +93,11 @@ export class ManifestFields {
     return value;
   }
 
-  /** BCP 47 tags, at least one. */
+  /** BCP 47 tags. */
   languages(name: string): readonly string[] {
     const tags = this.value(name);
     const isTag = (tag: unknown) => typeof tag === "string" && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag);
-    if (!Array.isArray(tags) || tags.length === 0 || !tags.every(isTag))
-      throw this.wrong(name, "a list of BCP 47 tags");
+    if (!Array.isArray(tags) || !tags.every(isTag)) throw this.wrong(name, "a list of BCP 47 tags");
     return tags;
   }
 
@@ -99,9 +105,22 @@ export class ManifestFields {
     return ManifestFields.take(this.path, `${this.place}${name}.`, this.value(name), take);
   }
 
+  /** Whether the field is there. */
+  has(name: string): boolean {
+    return Object.hasOwn(this.values, name);
+  }
+
+  /** A list of objects, each read by `take`; empty if the field is missing. */
+  list<Result>(name: string, take: (fields: ManifestFields) => Result): readonly Result[] {
+    if (!this.has(name)) return [];
+    const values = this.value(name);
+    if (!Array.isArray(values)) throw this.wrong(name, "a list of objects");
+    return values.map((each, at) => ManifestFields.take(this.path, `${this.place}${name}[${at}].`, each, take));
+  }
+
   /** An object; `otherwise` if the field is missing. */
   objectOr<Result>(name: string, otherwise: Result, take: (fields: ManifestFields) => Result): Result {
-    return Object.hasOwn(this.values, name) ? this.object(name, take) : otherwise;
+    return this.has(name) ? this.object(name, take) : otherwise;
   }
 
   /** An object with one object for each of these names. */
@@ -147,11 +166,12 @@ export class ManifestFields {
 
   private value(name: string): unknown {
     this.#read.add(name);
-    if (!Object.hasOwn(this.values, name)) throw new ModelFilesError(`${this.path} has no field ${this.place}${name}`);
+    if (!this.has(name)) throw new ModelFilesError(`${this.path} has no field ${this.place}${name}`);
     return this.values[name];
   }
 
-  private wrong(name: string, expected: string): ModelFilesError {
+  /** The error for a field whose value is not what was expected. */
+  wrong(name: string, expected: string): ModelFilesError {
     const value = JSON.stringify(this.values[name]);
     const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
     return new ModelFilesError(`${this.path}: ${this.place}${name} must be ${expected}, not ${shown}`);

@@ -17,7 +17,7 @@ export function onnxProperty(file: Uint8Array, name: string): string | null {
   return null;
 }
 
-/** The fields of a protobuf message that have a length. Ends at the first byte that is no such message. */
+/** The fields of a protobuf message whose wire type is `LEN` (2). Ends at the first byte that is not a valid field. */
 function* fieldsOf(message: Uint8Array): Generator<{ readonly field: number; readonly bytes: Uint8Array }> {
   let at = 0;
   const varint = () => {

@@ -1,5 +1,5 @@
-// Splits a rerank into pieces; each piece is one request to a lane. schedule.ts decides which lane computes which
-// piece, and when.
+// Splits a rerank or reading into pieces; each piece is one request to a lane. schedule.ts decides which lane computes
+// which piece, and when.
 
 import type { EarlyExit } from "../../ports/models.ts";
 import { packRuns } from "./batches.ts";
@@ -21,7 +21,7 @@ const PIECE_TOKENS_MAX = 512;
  * and the encoder computes pairs one by one.
  */
 const EARLY_EXIT_TOKENS_MAX = 1024;
-/** Maximum number of tokens of a piece for a GPU, which computes a whole rerank at once. */
+/** Maximum number of tokens of a piece for a GPU. It is large, because a GPU computes a whole rerank at once. */
 const GPU_PIECE_TOKENS_MAX = 8192;
 /**
  * Size of a piece, as a share of (remaining tokens / number of lanes). Below 1, so that a faster lane can compute more
@@ -61,7 +61,7 @@ export function gpuRerankPieces(tokens: readonly number[]): readonly RerankPiece
   }));
 }
 
-/** Returns the `EarlyExit` for some of the passages. `share` is their share of all tokens. */
+/** The `EarlyExit` for some of the passages. @param share their share of all tokens, 0..1 */
 function partOf({ priorScores, fullTokensMax }: EarlyExit, indices: readonly number[], share: number): EarlyExit {
   return {
     priorScores: indices.map((index) => priorScores[index] ?? 0),

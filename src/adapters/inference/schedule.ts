@@ -1,11 +1,11 @@
-// The two queues of the lanes (`query` and `ingest`) and the rules between them. This file only decides: it sends no
-// requests and measures no time. lanes.ts carries out what `take` decides.
+// The two queues of the lanes (`query` and `ingest`), and the rules by which `take` chooses the next work of a lane. It
+// depends on no time; lanes.ts sends the requests.
 //
 // The rules:
 // - Query work, for which a person waits, has priority over ingest work.
-// - Texts of queries go before reranks, which take many times as long. So queries that arrive together are embedded
-//   together, and a search without reranking does not wait for those with it. At most `OVERTAKING_TEXTS_MAX` texts
-//   overtake a rerank.
+// - Texts of queries go before reranks and readings, which take many times as long. So queries that arrive together
+//   are embedded together, and a search without reranking does not wait for those with it. At most
+//   `OVERTAKING_TEXTS_MAX` texts overtake a rerank.
 // - The query lane gets ingest work only while there are no queries, one small slice at a time. So the first query
 //   waits for one such slice at most, and the next queries for none.
 // - An ingest lane that is free gets query work, too. If both queues have work, it gets ingest work every second time,
@@ -17,7 +17,7 @@ import type { EarlyExit, Priority } from "../../ports/models.ts";
 import { type IngestCall, IngestQueue } from "./ingest-queue.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
-/** The call that a unit belongs to. lanes.ts uses objects that also have the caller's promise. */
+/** The call to which a unit belongs. lanes.ts uses objects that also settle the promise of the caller. */
 export interface UnitOwner extends IngestCall {
   readonly priority: Priority;
 }
@@ -32,16 +32,16 @@ interface UnitBase<Owner extends UnitOwner> {
   deaths: number;
 }
 
-/** One text to embed, or whose tokens are counted. `index` is its row in the owner's result. */
+/** One text to embed or to count. `index` is its row in the owner's result. */
 export interface TextUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly op: "embed" | "count";
   readonly index: number;
   readonly text: string;
 }
 
-/** Some passages of one rerank. `indices` are their positions in the owner's result. */
-export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
-  readonly op: "score";
+/** Some passages to score or read with one query. `indices` are their rows in the owner's result. */
+export interface PairsUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
+  readonly op: "score" | "read";
   readonly indices: readonly number[];
   readonly query: string;
   readonly passages: readonly string[];
@@ -50,9 +50,9 @@ export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
 }
 
 /** The smallest unit of work, which is never split between lanes. */
-export type Unit<Owner extends UnitOwner> = TextUnit<Owner> | ScoreUnit<Owner>;
+export type Unit<Owner extends UnitOwner> = TextUnit<Owner> | PairsUnit<Owner>;
 
-/** The work of one request to a lane: some texts with the same `op`, or one piece of a rerank. */
+/** The work of one request to a lane: some texts with the same `op`, or one piece of a rerank or reading. */
 export type Slice<Owner extends UnitOwner> =
   | {
       readonly op: TextUnit<Owner>["op"];
@@ -61,11 +61,18 @@ export type Slice<Owner extends UnitOwner> =
       readonly units: readonly TextUnit<Owner>[];
     }
   | {
-      readonly op: "score";
+      readonly op: PairsUnit<Owner>["op"];
       readonly model: string;
       readonly priority: Priority;
-      readonly units: readonly [ScoreUnit<Owner>];
+      readonly units: readonly [PairsUnit<Owner>];
     };
+
+/** Whether a unit or slice consists of pairs of query and passage. A slice of pairs has one unit only. */
+export function isOfPairs<Work extends { readonly op: string }>(
+  work: Work,
+): work is Extract<Work, { readonly op: "score" | "read" }> {
+  return work.op === "score" || work.op === "read";
+}
 
 /** Role of a lane. With several lanes, one has role `query` and the others `ingest`. A single lane has role `only`. */
 export type LaneRole = "query" | "ingest" | "only";
@@ -77,7 +84,7 @@ export interface LaneLoad {
   readonly inFlight: number;
   /** Whether its last slice was query work. */
   readonly tookQueryLast: boolean;
-  /** Whether there was no query for a while, so that another one is unlikely now. */
+  /** Whether there was no query for a while (`QUIET_AFTER_MS` in lanes.ts), so that another one is unlikely now. */
   readonly isQuiet: boolean;
   /** Whether it computes on a GPU. */
   readonly isOnGpu: boolean;
@@ -100,8 +107,8 @@ interface RoleRule {
 }
 
 /**
- * 1,024 tokens take about 60 ms of one core. 256 take about 16 ms, which is the longest time that a query waits for
- * ingest work.
+ * Rules for lanes on the CPU. 1,024 tokens take about 60 ms of one core. 256 take about 16 ms, which is the longest
+ * time that a query waits for ingest work.
  */
 const RULES: Readonly<Record<LaneRole, RoleRule>> = {
   query: { ingestTokensMax: 256, depth: 1, isShared: false, isReserved: true },
@@ -110,8 +117,8 @@ const RULES: Readonly<Record<LaneRole, RoleRule>> = {
 };
 
 /**
- * A GPU computes thousands of tokens in the time of a few, because starting its kernels takes longest: an H200 embeds
- * one query in 3.5 ms, and 6,000 chunks per second (docs/benchmarks.md).
+ * Rules for lanes on a GPU. It computes thousands of tokens in the time of a few, because most of the time is the start
+ * of its kernels: an H200 embeds one query in 3.5 ms, and 6,000 chunks per second (docs/benchmarks.md).
  */
 const GPU_RULES: typeof RULES = {
   query: { ...RULES.query, ingestTokensMax: 4096 },
@@ -119,24 +126,26 @@ const GPU_RULES: typeof RULES = {
   only: { ...RULES.only, ingestTokensMax: 4096 },
 };
 
-/** Maximum size of a slice of queries. With more, the first one would wait too long for the last. */
+/**
+ * Maximum size of a slice of queries, on the CPU and on a GPU. In a larger one, the first query would wait too long.
+ */
 const QUERIES_TOGETHER = { textsMax: 16, tokensMax: 1024 };
 const GPU_QUERIES_TOGETHER = { textsMax: 64, tokensMax: 8192 };
 /** Number of texts of queries after which a waiting piece of a rerank is next: about 50 ms of one core. */
 const OVERTAKING_TEXTS_MAX = 16;
 
-/** The two queues. In the one of queries, texts and reranks are each first in, first out. */
+/** The two queues. Texts of queries are first in, first out, and so are pairs (reranks and readings). */
 export class Schedule<Owner extends UnitOwner> {
   private queryTexts: Unit<Owner>[] = [];
-  private reranks: Unit<Owner>[] = [];
+  private pairs: Unit<Owner>[] = [];
   /** Number of texts of queries that were taken since the last piece of a rerank. */
   private textsInRow = 0;
   private readonly ingest = new IngestQueue<Owner, Unit<Owner>>();
   private ingestTokensWaiting = 0;
 
-  /** Whether only such queries wait as can be computed together with others: texts. */
+  /** Whether texts of queries wait, and no pairs. Only texts can be computed together with those of later queries. */
   get areOnlyTextsOfQueriesWaiting(): boolean {
-    return this.queryTexts.length > 0 && this.reranks.length === 0;
+    return this.queryTexts.length > 0 && this.pairs.length === 0;
   }
 
   /** Number of tokens of the waiting ingest units. */
@@ -148,7 +157,7 @@ export class Schedule<Owner extends UnitOwner> {
   add(units: readonly Unit<Owner>[]): void {
     for (const unit of units) {
       if (unit.owner.priority === "ingest") this.ingest.add(unit);
-      else if (unit.op === "score") this.reranks.push(unit);
+      else if (isOfPairs(unit)) this.pairs.push(unit);
       else this.queryTexts.push(unit);
     }
     this.ingestTokensWaiting += ingestTokensOf(units);
@@ -157,8 +166,8 @@ export class Schedule<Owner extends UnitOwner> {
   /** Puts units back at the front of their queue, in their order, after their lane died. */
   putBack(units: readonly Unit<Owner>[]): void {
     const queries = units.filter((unit) => unit.owner.priority === "query");
-    this.queryTexts.unshift(...queries.filter(({ op }) => op !== "score"));
-    this.reranks.unshift(...queries.filter(({ op }) => op === "score"));
+    this.queryTexts.unshift(...queries.filter((unit) => !isOfPairs(unit)));
+    this.pairs.unshift(...queries.filter((unit) => isOfPairs(unit)));
     this.ingest.putBack(units.filter((unit) => unit.owner.priority === "ingest"));
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
@@ -166,13 +175,13 @@ export class Schedule<Owner extends UnitOwner> {
   /** Removes the waiting units of an owner whose call has ended. */
   drop(owner: Owner): void {
     this.queryTexts = this.queryTexts.filter((unit) => unit.owner !== owner);
-    this.reranks = this.reranks.filter((unit) => unit.owner !== owner);
+    this.pairs = this.pairs.filter((unit) => unit.owner !== owner);
     this.ingestTokensWaiting -= ingestTokensOf(this.ingest.drop(owner));
   }
 
   /** The owners of all waiting units. */
   owners(): ReadonlySet<Owner> {
-    const queries = [...this.queryTexts, ...this.reranks].map((unit) => unit.owner);
+    const queries = [...this.queryTexts, ...this.pairs].map((unit) => unit.owner);
     return new Set([...queries, ...this.ingest.owners()]);
   }
 
@@ -180,7 +189,7 @@ export class Schedule<Owner extends UnitOwner> {
   take(lane: LaneLoad): Slice<Owner> | null {
     const rule = (lane.isOnGpu ? GPU_RULES : RULES)[lane.role];
     if (lane.inFlight >= rule.depth) return null;
-    const queriesWait = this.queryTexts.length + this.reranks.length > 0;
+    const queriesWait = this.queryTexts.length + this.pairs.length > 0;
     // A busy lane gets no second slice while queries wait, so that it is free for them sooner.
     if (lane.inFlight > 0) return queriesWait ? null : this.takeIngest(rule);
     const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.isWaiting;
@@ -193,11 +202,11 @@ export class Schedule<Owner extends UnitOwner> {
   }
 
   private takeQueries({ textsMax, tokensMax }: typeof QUERIES_TOGETHER): Slice<Owner> | null {
-    const isRerankTurn = this.textsInRow >= OVERTAKING_TEXTS_MAX && this.reranks.length > 0;
-    const units = isRerankTurn || this.queryTexts.length === 0 ? this.reranks : this.queryTexts;
+    const isRerankTurn = this.textsInRow >= OVERTAKING_TEXTS_MAX && this.pairs.length > 0;
+    const units = isRerankTurn || this.queryTexts.length === 0 ? this.pairs : this.queryTexts;
     const queue = { peek: () => units[0], take: () => units.shift() };
     const slice = takeSlice(queue, "query", textsMax, tokensMax);
-    this.textsInRow = slice === null || slice.op === "score" ? 0 : this.textsInRow + slice.units.length;
+    this.textsInRow = slice === null || isOfPairs(slice) ? 0 : this.textsInRow + slice.units.length;
     return slice;
   }
 
@@ -210,8 +219,9 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Takes the next slice from a queue: its first unit and, if that is a text, those texts for the same model right behind
- * it that fit. A unit whose lane has died before gets a slice of its own, so that it cannot make other units fail.
+ * Takes the next slice from a queue: its first unit and, if that is a text, those texts for the same model directly
+ * after it that fit. A unit whose lane has died before gets a slice of its own, so that it cannot make other units
+ * fail.
  * @param textsMax maximum number of texts in the slice
  * @param tokensMax maximum number of tokens in the slice, unless its first unit alone has more
  * @returns null if the queue is empty
@@ -225,12 +235,12 @@ function takeSlice<Owner extends UnitOwner>(
   const first = queue.take();
   if (first === undefined) return null;
   const { model } = first;
-  if (first.op === "score") return { op: "score", model, priority, units: [first] };
+  if (isOfPairs(first)) return { op: first.op, model, priority, units: [first] };
   const units = [first];
   let tokens = first.tokens;
   while (first.deaths === 0 && units.length < textsMax) {
     const next = queue.peek();
-    if (next === undefined || next.op === "score" || next.op !== first.op || next.model !== model) break;
+    if (next === undefined || isOfPairs(next) || next.op !== first.op || next.model !== model) break;
     if (next.deaths > 0 || tokens + next.tokens > tokensMax) break;
     queue.take();
     units.push(next);
@@ -246,13 +256,13 @@ function ingestTokensOf<Owner extends UnitOwner>(units: readonly Unit<Owner>[]):
 }
 
 /**
- * Number of tokens that are counted in the time in which one is embedded, rounded down. Per second of one core, about
- * 17,000 tokens of English text are embedded. The tokeniser of all-minilm-l6-v2 counts 1,150,000, that of
- * mneme-e5-small 340,000 (November 2026).
+ * Number of tokens that are counted in the time in which one is embedded, with the slower tokeniser. In a second, one
+ * core embeds about 17,000 tokens of English text; the tokeniser of all-minilm-l6-v2 counts 1,150,000, that of
+ * mneme-e5-small 340,000.
  */
 const COUNTED_PER_EMBEDDED = 20;
 
-/** The cost of counting the tokens of a text, in tokens that are embedded in the same time. */
+/** The time of counting the tokens of a text, as the number of tokens that are embedded in the same time. */
 export function countingCost(text: string): number {
   return Math.ceil(estimateTokens(text, Number.POSITIVE_INFINITY) / COUNTED_PER_EMBEDDED);
 }
@@ -263,8 +273,8 @@ const BYTES_PER_TOKEN = 4;
 const SPECIAL_TOKENS = 2;
 
 /**
- * Estimates the number of tokens that a model reads of a text, without tokenising it. Precise enough to distribute
- * work.
+ * Estimates the number of tokens that a model reads of a text, special tokens included, without tokenising it. It is
+ * precise enough to distribute work.
  */
 export function estimateTokens(text: string, tokensMax: number): number {
   return Math.min(tokensMax, SPECIAL_TOKENS + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN));

@@ -4,6 +4,8 @@
 // closing tag arrives. This case is not handled, and the reasoning stays in the answer: to recognise it, the whole text
 // would have to be held back.
 
+import { isHighSurrogate } from "../../kit/surrogates.ts";
+
 const OPENING = "<think>";
 const CLOSING = "</think>";
 /**
@@ -82,7 +84,7 @@ export class AnswerText {
     if (text === "") return "";
     const all = this.#half + text;
     const last = all.charCodeAt(all.length - 1);
-    const isHalf = last >= 0xd800 && last <= 0xdbff;
+    const isHalf = isHighSurrogate(last);
     this.#half = isHalf ? all.slice(-1) : "";
     return (isHalf ? all.slice(0, -1) : all).toWellFormed();
   }

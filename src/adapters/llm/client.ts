@@ -1,17 +1,20 @@
-// Client for OpenAI-compatible endpoints: controls the course of a call, including retries. Related files:
-// call-timer.ts (timeouts), exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms),
-// retries.ts (retry policy).
+// Client for language models: controls the course of a call, including retries. Related files: call-timer.ts
+// (timeouts), exchange.ts (HTTP), completion.ts and refusal.ts (responses), protocols.ts (what differs by provider),
+// dialect.ts (fields that an endpoint accepts), retries.ts (retry policy).
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import type { Clock } from "../../kit/clock.ts";
+import { randomFraction } from "../../kit/random-fraction.ts";
 import { type LanguageModel, LlmError, type LlmFragment, type LlmRequest } from "../../ports/language-model.ts";
 import { type Admission, admittedAddresses, parseTarget, resolveBySystem, UnsafeTarget } from "../outbound/guard.ts";
 import { admittingLookup } from "../outbound/sender.ts";
 import { CallTimer, type LlmTimeouts } from "./call-timer.ts";
 import { Completion } from "./completion.ts";
-import { Dialects, requestBody, requestHeaders, simplerDialect } from "./dialect.ts";
+import { Dialects, simplerDialect } from "./dialect.ts";
 import { exchange, type HttpAnswer, type HttpCall } from "./exchange.ts";
 import { languageModelFromStream } from "./from-stream.ts";
+import type { Protocol } from "./protocol.ts";
+import { PROTOCOLS } from "./protocols.ts";
 import { Refusal } from "./refusal.ts";
 import { waitBeforeRetry } from "./retries.ts";
 
@@ -21,12 +24,14 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 /** Options of the client. */
 export interface LanguageModelOptions extends Admission {
   readonly timeouts: LlmTimeouts;
+  /** Tokens that models should accept, input and output together. Only Ollama is told. */
+  readonly contextTokens: number;
   readonly clock: Clock;
   /** Returns the jitter for a wait before a retry, in 0..1. Default: a random number. */
   readonly random?: () => number;
 }
 
-/** Creates a LanguageModel that calls OpenAI-compatible endpoints. */
+/** Creates a LanguageModel that calls endpoints of every provider. */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const client = new Client(options);
   return languageModelFromStream((request, signal) => client.stream(request, signal));
@@ -36,19 +41,22 @@ class Client {
   readonly #dialects = new Dialects();
   readonly #admission: Required<Admission>;
   readonly #timeouts: LlmTimeouts;
+  readonly #contextTokens: number;
   readonly #clock: Clock;
   readonly #random: () => number;
 
-  constructor({ allow, resolve = resolveBySystem, timeouts, clock, random = randomFraction }: LanguageModelOptions) {
+  constructor({ allow, resolve = resolveBySystem, random = randomFraction, ...options }: LanguageModelOptions) {
+    const { timeouts, contextTokens, clock } = options;
     this.#admission = { allow, resolve };
     this.#timeouts = timeouts;
+    this.#contextTokens = contextTokens;
     this.#clock = clock;
     this.#random = random;
   }
 
   async *stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void> {
     const timer = new CallTimer(this.#timeouts, signal);
-    const completion = new Completion(request);
+    const completion = new Completion(request, PROTOCOLS[request.endpoint.provider]);
     let answer: HttpAnswer | null = null;
     try {
       answer = await this.#open(request, timer);
@@ -70,10 +78,12 @@ class Client {
   // field was refused, and again after a transient failure.
   async #open(request: LlmRequest, timer: CallTimer): Promise<HttpAnswer> {
     const { endpoint } = request;
-    const target = await targetOf(endpoint, this.#admission);
+    const protocol = PROTOCOLS[endpoint.provider];
+    const target = await targetOf(endpoint, protocol, this.#admission);
     let dialect = this.#dialects.of(endpoint);
     for (let retries = 0; ; ) {
-      const call = { ...target, headers: requestHeaders(endpoint, target.url), body: requestBody(request, dialect) };
+      const body = JSON.stringify(protocol.body(request, dialect, this.#contextTokens));
+      const call = { ...target, headers: requestHeaders(endpoint, target.url), body };
       const outcome = await send(call, timer);
       if (!(outcome instanceof Refusal) && !(outcome instanceof LlmError)) {
         this.#dialects.learn(endpoint, dialect);
@@ -87,8 +97,10 @@ class Client {
         continue;
       }
       const failure = outcome instanceof Refusal ? outcome.toError(this.#clock.now()) : outcome;
-      // calls of ingestion are not retried here, because ingestion has its own backoff for all its calls
-      const mayRetry = request.purpose === "query" && !timer.signal.aborted;
+      // Calls of ingestion are not retried here, because ingestion has its own backoff for all its calls. If there is a
+      // fallback, it is called instead.
+      const isLast = request.fallbacks === undefined || request.fallbacks.length === 0;
+      const mayRetry = request.purpose === "query" && isLast && !timer.signal.aborted;
       const ms = mayRetry ? waitBeforeRetry(failure, retries, timer.leftMs, this.#random()) : null;
       if (ms === null) throw failure;
       retries++;
@@ -158,29 +170,34 @@ async function readRefusal(answer: HttpAnswer, timer: CallTimer): Promise<Refusa
 // An untrusted host is checked again at each connection, because its name may resolve to another address by then.
 async function targetOf(
   endpoint: LlmEndpoint,
+  protocol: Protocol,
   admission: Required<Admission>,
 ): Promise<Pick<HttpCall, "url" | "lookup">> {
   try {
-    if (endpoint.isTrusted) return { url: completionsUrl(new URL(endpoint.baseUrl)) };
+    if (endpoint.isTrusted) return { url: protocol.url(new URL(endpoint.baseUrl), endpoint.model) };
     const target = parseTarget(endpoint.baseUrl);
     // node makes no DNS lookup for a literal IP address, so it is checked here
     if (target.isLiteralAddress) await admittedAddresses(target, admission);
-    return { url: completionsUrl(target.url), lookup: admittingLookup(target, admission) };
+    return { url: protocol.url(target.url, endpoint.model), lookup: admittingLookup(target, admission) };
   } catch (cause) {
+    if (cause instanceof LlmError) throw cause;
     const reason = cause instanceof UnsafeTarget ? cause.message : "is not a well-formed URL";
     throw new LlmError("unsafe_address", `the endpoint's address ${reason}`, { cause });
   }
 }
 
-// Keeps the query string: some services expect the API version in it.
-function completionsUrl(base: URL): URL {
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/{1,100}$/, "")}/chat/completions`;
-  url.hash = "";
-  return url;
-}
-
-function randomFraction(): number {
-  const [word = 0] = crypto.getRandomValues(new Uint32Array(1));
-  return word / 2 ** 32;
+/**
+ * Returns the headers of a request to `url`.
+ * @throws LlmError `refused` if the key contains characters that are not allowed in headers
+ */
+export function requestHeaders({ apiKey, provider }: LlmEndpoint, url: URL): Readonly<Record<string, string>> {
+  if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {
+    throw new LlmError("refused", "the endpoint's key contains characters that a header cannot hold");
+  }
+  return {
+    "content-type": "application/json",
+    accept: "text/event-stream, application/x-ndjson, application/json",
+    "accept-encoding": "identity",
+    ...PROTOCOLS[provider].headers(apiKey, url),
+  };
 }

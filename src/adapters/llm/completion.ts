@@ -1,13 +1,14 @@
-// Parses the response of a chat completion as it arrives: a stream of events or a single JSON object. The first
-// character decides which one it is, because some endpoints send a wrong content type. Known deviations of endpoints
-// are tolerated: no `[DONE]`, usage missing or on every event, events without choices, content in parts, comments, an
-// error mid-stream. Reasoning inside the text is removed by answer-text.ts.
+// Parses a response as it arrives: a stream of events, a single JSON object, or an object per line. Of the first two,
+// the first character decides which one it is, because some endpoints send a wrong content type. The protocol (such as
+// openai.ts) says what an object means. Reasoning inside the text is removed by answer-text.ts.
 
 import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
-import { isRecord, type JsonRecord, parsedJson } from "../../kit/record.ts";
+import { parsedJson, recordOrNull } from "../../kit/record.ts";
 import { type LlmEnding, LlmError, type LlmRequest, type LlmUsage } from "../../ports/language-model.ts";
 import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
+import { JsonLines } from "./json-lines.ts";
+import { errorCode, type Protocol, type Reported } from "./protocol.ts";
 
 /**
  * Maximum size in bytes of an event or JSON object, which is buffered until it is complete. Also the size that a body
@@ -23,23 +24,11 @@ const TOKEN_BYTES_MAX = 1024;
 const LONGEST_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of characters of the answer per requested token. German words and code reach 5 or 6. */
 const TOKEN_CHARACTERS_MAX = 8;
-/** Maximum token count that is accepted from an endpoint. Larger ones are implausible and are ignored. */
-const TOKENS_MAX = 10_000_000;
-
-/** Values of `finish_reason` which mean that the model did not finish by itself. Any other value means that it did. */
-const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
-  length: "length",
-  max_tokens: "length",
-  content_filter: "withheld",
-  refusal: "withheld",
-  error: "broken",
-  abort: "broken",
-};
 
 /** Incremental parser of one response. */
 export class Completion {
   readonly #decoder = new TextDecoder("utf-8");
-  readonly #events = new EventLines();
+  readonly #messages: EventLines | JsonLines;
   readonly #answerText = new AnswerText();
   readonly #bytesMax: number;
   /** Pieces of the body if it is a single JSON object; null if it is a stream of events. */
@@ -53,14 +42,19 @@ export class Completion {
    * from this number.
    */
   #writtenBytes = 0;
-  #usage: LlmUsage | null = null;
+  /** Token counts that the endpoint reported so far. */
+  #counts: Partial<LlmUsage> = {};
   #ending: LlmEnding | null = null;
   #isRefused = false;
-  #hasChoices = false;
+  #hasAnswer = false;
   #isComplete = false;
 
   /** The size limits are computed from the number of tokens that the request allows. */
-  constructor(private readonly request: Pick<LlmRequest, "messages" | "outputTokensMax">) {
+  constructor(
+    private readonly request: Pick<LlmRequest, "messages" | "outputTokensMax">,
+    private readonly protocol: Protocol,
+  ) {
+    this.#messages = protocol.framing === "lines" ? new JsonLines() : new EventLines();
     this.#bytesMax = Math.min(ANSWER_BYTES_MAX + request.outputTokensMax * TOKEN_BYTES_MAX, LONGEST_ANSWER_BYTES_MAX);
   }
 
@@ -83,13 +77,13 @@ export class Completion {
   *end(): Generator<string, void> {
     yield* this.#parse(this.#decoder.decode());
     if (this.#isComplete) return;
-    if (this.#object === null) yield* this.#reportAll(this.#events.end(), false);
+    if (this.#object === null) yield* this.#reportAll(this.#messages.end(), false);
     else {
       yield* this.#report(this.#object.join(""));
-      this.#isComplete = this.#hasChoices;
+      this.#isComplete = this.#hasAnswer;
     }
     if (this.#isComplete) return yield* this.#flush();
-    if (!this.#hasChoices) throw new LlmError("malformed", "the endpoint's answer contains no completion");
+    if (!this.#hasAnswer) throw new LlmError("malformed", "the endpoint's answer contains no completion");
     if (!this.hasFinished) throw new LlmError("failed", "the answer ended before the model had finished");
   }
 
@@ -112,10 +106,12 @@ export class Completion {
    * Token counts as reported by the endpoint, otherwise estimated, also for a cut-off answer. Zero if no answer began.
    */
   get usage(): LlmUsage {
-    if (this.#usage !== null) return this.#usage;
     if (this.#bytes === 0) return { prompt: 0, completion: 0 };
-    const prompt = this.request.messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-    return { prompt, completion: estimatedTokensOfBytes(this.#writtenBytes) };
+    const { prompt, completion } = this.#counts;
+    return {
+      prompt: prompt ?? this.request.messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0),
+      completion: completion ?? estimatedTokensOfBytes(this.#writtenBytes),
+    };
   }
 
   *#parse(text: string): Generator<string, void> {
@@ -123,23 +119,24 @@ export class Completion {
       const first = text.trimStart()[0];
       if (first === undefined) return;
       this.#hasBegun = true;
-      if (first === "{") this.#object = [];
+      if (first === "{" && this.protocol.framing === "events") this.#object = [];
     }
     if (this.#object !== null) {
       if (this.#bytes > ANSWER_BYTES_MAX) throw tooLong(`${ANSWER_BYTES_MAX} bytes`);
       this.#object.push(text);
       return;
     }
-    yield* this.#reportAll(this.#events.push(text), true);
-    if (this.#events.bufferedCharacters > ANSWER_BYTES_MAX)
+    yield* this.#reportAll(this.#messages.push(text), true);
+    if (this.#messages.bufferedCharacters > ANSWER_BYTES_MAX)
       throw tooLong(`${ANSWER_BYTES_MAX} characters in one event`);
   }
 
   // The last event may lack its blank line. It may also be cut off, so it counts only if it is valid JSON.
   *#reportAll(events: readonly string[], areTerminated: boolean): Generator<string, void> {
     for (const data of events) {
+      if (this.#isComplete) return;
       if (data.trim() === "[DONE]") {
-        this.#hasChoices = true;
+        this.#hasAnswer = true;
         this.#isComplete = true;
         return yield* this.#flush();
       }
@@ -148,27 +145,25 @@ export class Completion {
   }
 
   *#report(json: string): Generator<string, void> {
-    const reported = objectOf(parsedJson(json));
-    if (reported === null) throw new LlmError("malformed", "the endpoint's answer is not JSON");
-    if (isError(reported)) throw new LlmError("failed", `the endpoint reported an error${errorCode(reported)}`);
-    this.#usage = usageOf(reported) ?? this.#usage;
-    const choice = Array.isArray(reported.choices) ? objectOf(reported.choices[0]) : null;
-    if (choice === null) return;
-    this.#hasChoices = true;
-    const ending = endingOf(choice.finish_reason);
+    const message = recordOrNull(parsedJson(json));
+    if (message === null) throw new LlmError("malformed", "the endpoint's answer is not JSON");
+    const reported = this.protocol.read(message);
+    if (reported.isError) throw new LlmError("failed", `the endpoint reported an error${errorCode(message)}`);
+    this.#counts = { ...this.#counts, ...reported.usage };
+    if (!reported.isAnswer) return;
+    this.#hasAnswer = true;
+    const { ending = null, isEnd = false } = reported;
     if (ending === "broken") throw new LlmError("failed", "the endpoint aborted the answer");
     this.#ending = ending ?? this.#ending;
     // yielded as one text, so that `hasFinished` is already true when the caller receives the last text
-    const text = this.#answerText.push(this.#textOfChoice(choice)) + (ending === null ? "" : this.#answerText.end());
+    const text = this.#answerText.push(this.#textIn(reported)) + (ending === null ? "" : this.#answerText.end());
+    if (isEnd) this.#isComplete = true;
     if (text !== "") yield text;
+    if (isEnd) yield* this.#flush();
   }
 
-  #textOfChoice(choice: JsonRecord): string {
-    const message = objectOf(choice.delta) ?? objectOf(choice.message);
-    const refusal = textOf(message?.refusal);
-    if (refusal !== "") this.#isRefused = true;
-    const text = textOf(message?.content) || refusal || textOf(choice.text);
-    const reasoning = textOf(message?.reasoning_content) || textOf(message?.reasoning);
+  #textIn({ text = "", reasoning = "", isRefused = false }: Reported): string {
+    if (isRefused) this.#isRefused = true;
     this.#writtenBytes += Buffer.byteLength(text, "utf8") + Buffer.byteLength(reasoning, "utf8");
     this.#characters += text.length;
     const { outputTokensMax } = this.request;
@@ -184,53 +179,6 @@ export class Completion {
   }
 }
 
-/**
- * The error code in an error body, formatted to follow a sentence: ` (model_not_found)`; empty if there is none. The
- * error's message is left out because it may repeat keys and texts.
- */
-export function errorCode(body: unknown): string {
-  const error = objectOf(objectOf(body)?.error) ?? objectOf(body);
-  const code = [error?.code, error?.type].find((name) => typeof name === "string" && /^[a-z][a-z_]{2,40}$/.test(name));
-  return code === undefined ? "" : ` (${code})`;
-}
-
 function tooLong(bound: string): LlmError {
   return new LlmError("too_long", `the answer exceeds ${bound}`);
-}
-
-// Nearly every server sends `{"error": …}`; older ones send `{"object": "error", …}`.
-function isError({ error, object }: JsonRecord): boolean {
-  return (error !== undefined && error !== null) || object === "error";
-}
-
-// Returns null while the answer continues. Some servers send an empty reason, or the word "null", with every event.
-function endingOf(reason: unknown): LlmEnding | "broken" | null {
-  if (typeof reason !== "string" || reason === "" || reason === "null") return null;
-  return Object.hasOwn(ENDINGS, reason) ? (ENDINGS[reason] ?? "model") : "model";
-}
-
-function objectOf(value: unknown): JsonRecord | null {
-  return isRecord(value) ? value : null;
-}
-
-// Skips parts of other types: images, and the model's reasoning.
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  const texts = content.map((part) => {
-    const { type = "text", text } = objectOf(part) ?? {};
-    return type === "text" || type === "output_text" ? text : "";
-  });
-  return texts.filter((text) => typeof text === "string").join("");
-}
-
-function usageOf({ usage }: JsonRecord): LlmUsage | null {
-  const counts = objectOf(usage);
-  if (counts === null) return null;
-  const [prompt, completion] = [counts.prompt_tokens, counts.completion_tokens ?? 0];
-  return isCount(prompt) && isCount(completion) ? { prompt, completion } : null;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= TOKENS_MAX;
 }

@@ -16,10 +16,10 @@ const REQUESTED_WAIT_MS_MAX = 10_000;
 const WAIT_MS = 500;
 
 /**
- * HTTP statuses of transient failures: too many requests, and gateways whose servers are being replaced or are
- * overloaded.
+ * HTTP statuses of transient failures: too many requests, gateways whose servers are being replaced or are overloaded,
+ * and Anthropic's "overloaded".
  */
-const TRANSIENT_STATUSES: readonly (number | null)[] = [429, 502, 503];
+const TRANSIENT_STATUSES: readonly (number | null)[] = [429, 502, 503, 529];
 /** Codes of connection errors that are transient. */
 const TRANSIENT_CODES: readonly unknown[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 

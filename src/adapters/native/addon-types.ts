@@ -15,6 +15,17 @@ export interface NativeAddon {
     /** Creates an empty body. */
     new (limits: JsonLimits): NativeJsonBody;
   };
+  /**
+   * Returns a further handle of a project that this process has opened from this folder, for another JavaScript thread;
+   * null if it is not open. Closing one handle closes all.
+   */
+  attachProject(directory: string): NativeIndex | null;
+  /**
+   * Claims a TCP port of a host name or address; 0 stands for a free one. Returns null if another socket has it, also
+   * one of this program.
+   * Throws `io` or `invalid` if the operating system refuses, or does not know the host.
+   */
+  claimPort(host: string, port: number): NativePort | null;
   /** Counts a JSON text. Returns the limit that is exceeded; null if there is none. */
   exceededJsonLimit(bytes: Uint8Array, limits: JsonLimits): "depth" | "values" | "partValues" | "partMembers" | null;
   /** Whether `NativeEncoder` is faster than a general runtime on this processor. */
@@ -24,8 +35,21 @@ export interface NativeAddon {
    * already holds the lock.
    */
   lockDirectory(path: string): NativeLock;
-  /** Reads a model file. Throws `invalid` for a graph that is not supported and on a processor without AVX2. */
-  openEncoder(path: string): NativeEncoder;
+  /**
+   * The vectors with the highest dot products, computed from all components without an index. `queries` and `vectors`
+   * are row-major with `dimensions` components each. All processors compute. Rejects with `invalid` if one is cut off.
+   */
+  nearestExactly(
+    queries: Float32Array,
+    vectors: Float32Array,
+    dimensions: number,
+    limit: number,
+  ): Promise<NearestVectors>;
+  /**
+   * Reads a model file. `words` is the file of the model whose word table it uses; null: it has its own. Throws
+   * `invalid` for a graph that is not supported and on a processor without AVX2.
+   */
+  openEncoder(path: string, words?: string | undefined | null): NativeEncoder;
   /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   /** Gives freed memory of the core and of other libraries back to the operating system. */
@@ -302,6 +326,17 @@ export interface NativeEncoder {
    */
   encode(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array, isUrgent: boolean): Float32Array;
   /**
+   * Whether the model computes spans: for each token, logits that an answer begins or ends there. Only then can
+   * `read` be called.
+   */
+  hasSpans(): boolean;
+  /**
+   * Computes logits and spans of pairs, which are passed like the sequences of `encode`. Returns for each pair its
+   * logits, then the logits of begin and end of each token. Throws `invalid` for a model without spans. Blocks the
+   * calling thread.
+   */
+  read(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array): Float32Array;
+  /**
    * Computes the logits of the pairs of one list with early exit. Pairs are passed like the sequences of `encode`.
    * `probe` has the weights of the early-exit probe, then its bias. The probe predicts logits after `probeLayers`
    * layers. Pairs are ordered by predicted logit plus prior score. The best pairs pass through all layers: at least
@@ -319,7 +354,7 @@ export interface NativeEncoder {
   ): Float32Array;
 }
 
-/** An open project. */
+/** An open project. Several JavaScript threads can have one each for the same project; see `attach_project`. */
 export interface NativeIndex {
   /** See `Project::entities`. */
   entities(
@@ -386,6 +421,13 @@ export interface NativeIndex {
   checkFile(path: string): Promise<FileCheck>;
   /** Returns the current statistics. */
   stats(): ProjectIndexStats;
+  /** Whether the project is open. Another handle may have closed it. */
+  readonly isOpen: boolean;
+  /**
+   * Number of changes of the project that have ended, on whichever JavaScript thread they were requested. It grows
+   * before the promise of a change settles.
+   */
+  readonly changesEnded: number;
   /** Waits for the changes in progress, then releases threads and files. Later calls fail with `closed`. */
   close(): Promise<void>;
   /**
@@ -462,6 +504,10 @@ export interface NativeIndex {
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** See `Project::passages`. Gives `null` for a chunk that does not exist. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (StoredPassage | null)[]>;
+  /** Sets how vectors are searched: `auto`, `scan` or `hnsw` (see `VectorIndexKind`). */
+  chooseVectorIndex(kind: string): Promise<void>;
+  /** The state of the index of the vectors. */
+  vectorIndexStatus(): VectorIndexStatus;
 }
 
 /** A JSON body that arrives in pieces. When it is complete, it is parsed on a thread of low priority. */
@@ -488,6 +534,25 @@ export interface NativeJsonBody {
 export interface NativeLock {
   /** Releases the lock. A second call does nothing. */
   release(): void;
+}
+
+/** A port on which the threads of this process can listen. It is claimed until this object is collected as garbage. */
+export interface NativePort {
+  /** The number of the port. */
+  readonly port: number;
+  /** The IP address on which the threads must listen. */
+  readonly address: string;
+}
+
+/**
+ * The nearest vectors of several queries: those of the first query, then those of the second, and so on. Each query
+ * has as many as were asked for, or all if there are fewer.
+ */
+export interface NearestVectors {
+  /** Numbers of the vectors, the nearest of a query first. */
+  readonly rows: Uint32Array;
+  /** Dot products with the query. */
+  readonly scores: Float32Array;
 }
 
 /** A memory that shares entities with another. */
@@ -570,6 +635,34 @@ export interface StoredPassage {
   readonly text: string;
   /** Position of the chunk in its memory, as the string that was published. The core does not read this string. */
   readonly place: string;
+}
+
+/** A graph that is being built, or could not be built. */
+export interface VectorIndexBuild {
+  /** Number of vectors that the graph has. */
+  readonly vectorsDone: number;
+  /** Number of all vectors. */
+  readonly vectorsTotal: number;
+  /** Why it has failed; null while it is being built. */
+  readonly error: string | null;
+  /** When it was started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+}
+
+/** The state of the index of a project's vectors. */
+export interface VectorIndexStatus {
+  /** Whether searches use the graph. Otherwise they scan. */
+  readonly isGraphActive: boolean;
+  /** The graph that is being built; null if none is, and none has failed. */
+  readonly build: VectorIndexBuild | null;
+  /** Number of vectors that the graph has, dead ones included. */
+  readonly graphChunks: number;
+  /** Number of vectors that the graph does not have yet. Searches scan them. */
+  readonly vectorsMissing: number;
+  /** Number of searches that the graph has answered since the project was opened. */
+  readonly graphSearches: number;
+  /** Why the graph could not be saved the last time, or why a saved one was not used; null if neither happened. */
+  readonly note: string | null;
 }
 
 /** An embedding model, as the index knows it. */

@@ -2,6 +2,7 @@
 // Its types are in `addon-types.ts`.
 
 import { createRequire } from "node:module";
+import { errorMessage } from "../../kit/error-message.ts";
 import type { NativeAddon } from "./addon-types.ts";
 import { nativeLibraryPath } from "./library.ts";
 
@@ -70,11 +71,33 @@ function translateErrors(owner: object): void {
   }
 }
 
+/** Number of calls of this thread that have not settled. */
+let callsInProgress = 0;
+/** Resolves what `nativeCallsEnded` waits for. */
+let onCallsEnded = () => {};
+
+/** Waits until no native code runs for this thread, for at most `timeoutMs`. New calls must not begin meanwhile. */
+export async function nativeCallsEnded(timeoutMs: number): Promise<void> {
+  if (callsInProgress === 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  onCallsEnded = resolve;
+  const timer = Number.isFinite(timeoutMs) ? setTimeout(resolve, timeoutMs) : undefined;
+  await promise;
+  clearTimeout(timer);
+}
+
+function endCall(): void {
+  callsInProgress -= 1;
+  if (callsInProgress === 0) onCallsEnded();
+}
+
 function translated(call: (...given: unknown[]) => unknown) {
   return function (this: unknown, ...given: unknown[]): unknown {
     try {
       const result = call.apply(this, given);
-      return result instanceof Promise ? result.catch(rethrow) : result;
+      if (!(result instanceof Promise)) return result;
+      callsInProgress += 1;
+      return result.finally(endCall).catch(rethrow);
     } catch (cause) {
       return rethrow(cause);
     }
@@ -86,7 +109,7 @@ function translated(call: (...given: unknown[]) => unknown) {
  * itself, and means a bug.
  */
 function rethrow(cause: unknown): never {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = errorMessage(cause);
   const separator = message.indexOf(": ");
   const code = ERROR_CODES.find((known) => known === message.slice(0, separator));
   if (code === undefined) throw new NativeError("bug", message, { cause });

@@ -1,5 +1,5 @@
-// JsonBodies on the native core: counts in the core, parses on a worker thread of the runtime, and takes the result
-// over piece by piece.
+// JsonBodies on the native core: counts in the core, parses on a thread of low priority, and takes the result over
+// piece by piece.
 
 import { createHash } from "node:crypto";
 import { parseJson } from "../../kit/exact-json.ts";

@@ -20,7 +20,7 @@ function nativeSources(): string[] {
   const sources = filesIn(NATIVE_DIRECTORY).filter((path) => {
     const [top = "", ...below] = relative(NATIVE_DIRECTORY, path).split("/");
     // all files in the folders of crates, and the files of the workspace itself
-    return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
+    return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock"].includes(top);
   });
   return [...sources, ...filesIn(INCLUDED_WORDS_DIRECTORY)].sort();
 }
@@ -47,6 +47,11 @@ export function nativeSourceHash(): string {
  */
 export function nativeLibraryPath(): string {
   return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
+}
+
+/** Path of the cached build of exactly these sources for systems with at least the given glibc, such as 2.28. */
+export function portableLibraryPath(glibc: string): string {
+  return join(nativeCacheDirectory(), nativeSourceHash(), `mneme-glibc-${glibc}.node`);
 }
 
 /**

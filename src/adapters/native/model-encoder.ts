@@ -14,6 +14,8 @@ export interface TokenSequence {
   readonly ids: Int32Array;
   /** Number of tokens of the first text. */
   readonly firstLength: number;
+  /** Number of tokens up to the end of the second text, for models that read spans. Default: all. */
+  readonly secondEnd?: number;
 }
 
 /** Linear probe that estimates a pair's logit from the hidden states after the first layers. */
@@ -37,11 +39,12 @@ export class ModelEncoder {
 
   /**
    * Loads a model, which takes .1 to .5 s.
+   * @param words file of the model whose word table it uses; null: it has its own
    * @throws NativeError with code `invalid`, and the part of the graph that is not supported, for another model, and on
    * a processor without AVX2
    */
-  static open(path: string): ModelEncoder {
-    return new ModelEncoder(addon().openEncoder(path));
+  static open(path: string, words: string | null = null): ModelEncoder {
+    return new ModelEncoder(addon().openEncoder(path, words));
   }
 
   /**
@@ -52,6 +55,26 @@ export class ModelEncoder {
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(sequences);
     return this.#native.encode(ids, lengths, firstLengths, isUrgent);
+  }
+
+  /** Whether the model computes where an answer begins and ends. */
+  get hasSpans(): boolean {
+    return this.#native.hasSpans();
+  }
+
+  /**
+   * Runs a model with spans. Returns for each pair its two logits, then the logits of begin and end of each token.
+   * @throws NativeError with code `invalid` for a model without spans, or a token id outside the model's vocabulary
+   */
+  read(pairs: readonly TokenSequence[]): readonly Float32Array[] {
+    const { ids, lengths, firstLengths } = concatenated(pairs);
+    const values = this.#native.read(ids, lengths, firstLengths);
+    let at = 0;
+    return pairs.map((pair) => {
+      const begin = at;
+      at += 2 + 2 * pair.ids.length;
+      return values.subarray(begin, at);
+    });
   }
 
   /**

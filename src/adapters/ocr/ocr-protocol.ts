@@ -2,7 +2,14 @@
 // one line of JSON on standard input. On standard output, there is one line of JSON per picture, in the order of the
 // request (documents/recognition.ts). Other lines come from libraries and are ignored.
 
-/** What the child reads. */
+/** A request for small JPEGs of pictures, one line of JSON each (ports/picture-shrinker.ts). */
+export interface JpegRequest {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly ids: readonly string[];
+}
+
+/** A request for the texts of pictures. */
 export interface OcrRequest {
   readonly path: string;
   readonly mediaType: string;

@@ -1,6 +1,6 @@
 // The server's part of text recognition: files take turns, a child process reads the pictures of the one that has the
-// turn, and each text is written to a file as soon as it is known. So a scan of 500 pages holds up no other file, and a
-// killed server goes on at the page where it stopped.
+// turn, and each text is written to a file as soon as it is known. So other files do not wait for a scan of 500 pages,
+// and a server that was killed continues at the page at which it stopped.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { appendFile, rm } from "node:fs/promises";
@@ -9,13 +9,20 @@ import { childCommand } from "../../children/command.ts";
 import { lowerPriority } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
-import { decodePicture, encodePicture, recognisedAt } from "../../documents/recognition.ts";
+import {
+  decodeRecognised,
+  encodeDescription,
+  encodeRecognised,
+  recognisedAt,
+  wasRead,
+} from "../../documents/recognition.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { PageProgress } from "../../domain/memory.ts";
 import type { Log } from "../../kit/log.ts";
 import { type RecognisedPicture, unread } from "../../ocr/recognised.ts";
 import type { PictureRecogniser, PicturesOfFile } from "../../ports/picture-recogniser.ts";
 import { NO_TELEMETRY_VARIABLE } from "../inference/lane-protocol.ts";
+import { linesOf } from "./child-lines.ts";
 import type { OcrRequest } from "./ocr-protocol.ts";
 import { Turns } from "./turns.ts";
 
@@ -118,7 +125,7 @@ class ChildPerTurn implements ClosableRecogniser {
     signal.throwIfAborted();
     const path = this.#pathOf(pictures.name);
     const known = recognisedAt(path);
-    const left = pictures.ids.filter((id) => !known.has(id));
+    const left = pictures.ids.filter((id) => !wasRead(known.get(id)));
     if (left.length === 0) return path;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const work: FileWork = { ...pictures, onPages, signal, resolve, reject, left, deaths: 0, stops: 0 };
@@ -133,6 +140,15 @@ class ChildPerTurn implements ClosableRecogniser {
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  async describedOf(name: string): Promise<ReadonlySet<string>> {
+    const known = recognisedAt(this.#pathOf(name)).values();
+    return new Set(known.flatMap(({ id, description }) => (description === undefined ? [] : [id])));
+  }
+
+  async keepDescription(name: string, id: string, description: string): Promise<void> {
+    await appendFile(this.#pathOf(name), encodeDescription(id, description), { mode: 0o600 });
   }
 
   async forget(name: string): Promise<void> {
@@ -186,7 +202,10 @@ class ChildPerTurn implements ClosableRecogniser {
     const folder = this.#options.modelFolder();
     if (folder === null) throw new Fault("overloaded", "Text recognition has been removed.");
     const [detection, recognition] = [join(folder, "detection.onnx"), join(folder, "recognition.onnx")];
-    const { path, mediaType } = work.file;
+    const { mediaType } = work;
+    const path = await work.locate();
+    if (this.#isClosed) throw closed();
+    work.signal.throwIfAborted();
     const end = await this.#runChild(work, { path, mediaType, ids: work.left, detection, recognition });
     if (end.kind === "ended" || work.left.length === 0) return;
     const [id] = work.left;
@@ -233,7 +252,7 @@ class ChildPerTurn implements ClosableRecogniser {
       await send(child.stdin, request);
       let pictures = 0;
       for await (const line of linesOf(child.stdout)) {
-        const picture = decodePicture(line);
+        const picture = decodeRecognised(line);
         if (picture === null || picture.id !== work.left[0]) continue;
         work.deaths = 0;
         since = { processor: processorMs(child.pid), at: performance.now() };
@@ -258,7 +277,7 @@ class ChildPerTurn implements ClosableRecogniser {
 
   /** Writes the text of the first picture that is left. */
   async #keep(work: FileWork, picture: RecognisedPicture): Promise<void> {
-    await appendFile(this.#pathOf(work.name), encodePicture(picture), { mode: 0o600 });
+    await appendFile(this.#pathOf(work.name), encodeRecognised(picture), { mode: 0o600 });
     work.left = work.left.slice(1);
     this.#report(work);
   }
@@ -293,16 +312,6 @@ async function send(input: Bun.FileSink, request: OcrRequest): Promise<void> {
     await input.end();
   } catch {
     return;
-  }
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const part of stream) {
-    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
   }
 }
 

@@ -3,6 +3,7 @@
 
 /** Work that waits for its turn. */
 export interface Waiting {
+  /** Files with the same share take turns together: those of a project. */
   readonly share: string;
 }
 

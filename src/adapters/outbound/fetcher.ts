@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { Fault } from "../../domain/fault.ts";
 import { LIMITS } from "../../domain/limits.ts";
+import { mediaTypeIn } from "../../kit/media-type.ts";
 import type { FetchedPage, OutboundFetcher } from "../../ports/outbound.ts";
 import { type Admission, admittedAddresses, parseTarget, resolveBySystem, type Target, UnsafeTarget } from "./guard.ts";
 import { admittingLookup, publicReason } from "./sender.ts";
@@ -160,7 +161,8 @@ async function readBody(
 }
 
 function pageOf({ url }: Target, { headers }: IncomingMessage): FetchedPage {
-  const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? null;
+  const contentType = headers["content-type"];
+  const mediaType = contentType === undefined ? null : mediaTypeIn(contentType);
   const disposition = headers["content-disposition"] ?? "";
   const named = /filename="([^"]+)"/i.exec(disposition)?.[1] ?? /filename=([^;\s"]+)/i.exec(disposition)?.[1] ?? null;
   return { url: url.href, mediaType, filename: named };

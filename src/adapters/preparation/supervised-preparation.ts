@@ -30,7 +30,7 @@ export interface ProcessOptions extends TokenSettings {
   readonly memoryBytesMax?: number;
   /** Returns the timeout in milliseconds for a group of texts of this size. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
-  /** How long a child ran and waited for a processor. Tests use a child that is starved for certain. */
+  /** How long a child ran and waited for a processor. Replaced in tests, to simulate a starved child. */
   readonly usage?: ProcessUsage;
   /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
@@ -131,7 +131,7 @@ export class SupervisedPreparation {
     }
   }
 
-  /** @param deadlineMs time until a child that computes is killed */
+  /** Ends the child. Pending calls reject. @param deadlineMs time until a child that computes is killed */
   async close(deadlineMs?: number): Promise<void> {
     this.isClosed = true;
     this.wake();

@@ -7,8 +7,8 @@ import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promis
 import { basename, join } from "node:path";
 import { faultOfFullDisk, invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
-import { nullIfMissing } from "../../kit/if-missing.ts";
 import type { Log } from "../../kit/log.ts";
+import { nullIfMissing } from "../../kit/missing-files.ts";
 import { completeBytes, PiecedText, utf8Piece } from "../../kit/pieced-text.ts";
 import { syncFolder } from "../../kit/sync-folder.ts";
 import type { IncomingFile, TextFile, UploadFiles } from "../../ports/upload-files.ts";

@@ -110,7 +110,7 @@ always concern that user, and the data of other users is invisible to it.</p>
 <table><caption>Scopes</caption><thead><tr><th scope="col">Scope</th><th scope="col">Operations</th></tr></thead><tbody>
 ${[...byScope].map(
   ([scope, those]) =>
-    html`<tr><th scope="row"><code>${scope}</code></th><td>${those.map(
+    html`<tr><th scope="row">${scope === null ? "any" : html`<code>${scope}</code>`}</th><td>${those.map(
       ({ operation: { operationId } }) => html`<a href="#${operationId}">${operationId}</a> `,
     )}</td></tr>
 `,

@@ -82,7 +82,7 @@ function facts(operation: OperationObject): Html {
   const sharedWith = operation["x-rate-limit-shared-with"];
   const shared = html`, shared with ${sharedWith.map((name, at) => html`${at > 0 ? ", " : ""}<a href="#${name}">${titleOf(name)}</a>`)}`;
   const rows: readonly (readonly [string, Html])[] = [
-    ["Scope", html`<code>${operation["x-scope"]}</code>`],
+    ["Scope", operation["x-scope"] === null ? html`any` : html`<code>${operation["x-scope"]}</code>`],
     [
       "Rate limit",
       perMinute === null

@@ -4,14 +4,14 @@
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --paper: #ffffff; --ink: #1b1f24; --soft: #5b636e; --line: #e3e6ea; --tint: #f6f7f9; --accent: #0b6b69;
+  --paper: #fafaf8; --ink: #1a1c1b; --soft: #5c605d; --line: #e4e4de; --tint: #f4f4f1; --accent: #0f6e84;
   --get: #0a5ea8; --post: #1a7040; --put: #8a5300; --delete: #b3261e; --mark: #fff3c4;
   --sans: ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --paper: #121417; --ink: #e4e7eb; --soft: #9aa3ae; --line: #2a2f36; --tint: #1a1d22; --accent: #63c5be;
+    --paper: #0e1111; --ink: #eceeed; --soft: #9fa6a6; --line: #262c2d; --tint: #1c2121; --accent: #58bdd3;
     --get: #74b4f2; --post: #71c894; --put: #e0ad5a; --delete: #f28b82; --mark: #3d3516;
   }
 }

@@ -106,7 +106,7 @@ function textOf({ content }: Message): string {
     .join("\n");
 }
 
-/** Types of parts that are texts, in chat completions and in the newer API of responses. */
+/** Types of parts that are texts, in OpenAI's chat completions and in its API of responses. */
 const TEXT_PARTS: ReadonlySet<string> = new Set(["text", "input_text", "output_text"]);
 
 /** Refuses a question with parts that cannot be read. @throws Fault `invalid_request` */
@@ -120,13 +120,16 @@ function checkReadable(content: Message["content"], param: string): void {
   }
 }
 
-/** @throws Fault `invalid_request` for 0 */
+/**
+ * Maximum number of tokens of the answer; infinite for an absent value and -1.
+ * @throws Fault `invalid_request` for 0
+ */
 function tokensMaxOf(value: number | null | undefined, param: string): number {
   if (value === 0) throw new Fault("invalid_request", `'${param}' must be at least 1, or -1 for no limit.`, { param });
   return value === undefined || value === null || value === -1 ? Number.POSITIVE_INFINITY : value;
 }
 
-// Lengths count code points, like those of the schemas.
+// Refuses a text with too many code points, which the schemas count, too.
 function checkLength(text: string, charactersMax: number, param: string, what: string): void {
   if (text.length <= charactersMax) return;
   const characters = text.length > charactersMax * 2 ? text.length : [...text].length;
@@ -136,7 +139,7 @@ function checkLength(text: string, charactersMax: number, param: string, what: s
   });
 }
 
-/** The options from `mneme` and from `metadata`, each of which may be given once. */
+/** The options from `mneme` and from `metadata`. @throws Fault `invalid_request` if one is given in both */
 function optionsOf({ mneme, metadata }: CreateChatCompletion): MnemeOptions {
   if (metadata == null) return mneme ?? {};
   const given: Readonly<Record<string, unknown>> = mneme ?? {};

@@ -1,5 +1,5 @@
-// Turns an answer into a chat completion, whole or in chunks. A completion is kept in the form `Completion`, from which
-// a repeated request is answered, too.
+// Turns an answer into a chat completion, whole or in chunks. Under an Idempotency-Key, a `Completion` is stored, from
+// which a repeated request is answered.
 
 import { type CitationPlace, citationPlaces } from "../../answer/citation-places.ts";
 import type { Incomplete } from "../../answer/events.ts";
@@ -29,7 +29,7 @@ export interface Completion extends CompletionHead {
   readonly answer: string;
   /** Cited sources first: `[n]` is the n-th of them. */
   readonly sources: readonly Source[];
-  /** Absent in completions that a version without it remembered. */
+  /** Absent in completions that an earlier version of Mneme stored. */
   readonly state?: AnswerState;
   readonly tokens: LlmUsage;
   readonly ending: Incomplete | null;

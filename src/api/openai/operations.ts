@@ -7,7 +7,7 @@ import type { Viewer } from "../../domain/scope.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { AnswerRun, AnswerService } from "../../services/answers.ts";
 import type { MemoryService } from "../../services/memories.ts";
-import type { InstalledModel } from "../../services/project-models.ts";
+import type { InstalledEmbedder } from "../../services/project-models.ts";
 import { type Answer, EventBody, type Operation, reading, type WrittenAnswer, writing } from "../operation.ts";
 import { NoQuery } from "../schema/fields.ts";
 import * as schema from "../schema/openai.ts";
@@ -196,7 +196,7 @@ async function checkSources(memories: MemoryService, viewer: Viewer, { sources }
   }
 }
 
-function modelsOf(embedders: readonly InstalledModel[]): readonly View<typeof schema.Model>[] {
+function modelsOf(embedders: readonly InstalledEmbedder[]): readonly View<typeof schema.Model>[] {
   const head = { object: "model", created: MODELS_CREATED, owned_by: "mneme" } as const;
   return [
     ...CHAT_MODELS.map((id) => ({ id, ...head, mneme: { task: "chat", dimensions: null, tokens_max: null } }) as const),

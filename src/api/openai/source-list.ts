@@ -1,4 +1,4 @@
-// The cited sources as text behind an answer, for clients that show neither annotations nor `mneme.sources`.
+// The cited sources as text at the end of an answer, for clients that show neither annotations nor `mneme.sources`.
 
 import { withoutCitations } from "../../answer/citation-marks.ts";
 
@@ -17,7 +17,7 @@ export function sourceList(sources: readonly CitedSource[]): string {
 
 const LIST = /\n\n(?:\[\d{1,3}\] [^\n]+: \S+(?:\n|$))+$/;
 
-/** Removes such a list from an answer that a client sends back as history. */
+/** Removes the list of `sourceList` from the end of an answer that a client sends back as history. */
 export function withoutSourceList(text: string): string {
   // The list is at the end, so a match is looked for in the last paragraph only.
   const at = text.lastIndexOf("\n\n");

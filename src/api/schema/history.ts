@@ -8,7 +8,7 @@ import { Relation } from "./relations.ts";
 /** Query parameters of getMemoryHistory. */
 export const ListHistory = Query(paging);
 
-/** Who did something. */
+/** Who made a change to a memory. */
 export const Actor = Type.Object(
   {
     kind: OneOf(["key", "rule", "model", "llm", "system"]),

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { ANSWER_STATES } from "../../domain/answer-state.ts";
+import { CALIBRATIONS } from "../../domain/calibration.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { LIMITS } from "../../domain/limits.ts";
 import { OCR_MODES } from "../../domain/memory.ts";
@@ -295,6 +296,8 @@ const ResultChunk = Type.Object(
     slide: Type.Optional(Type.Integer({ description: "slide of a presentation, from 1" })),
     sheet: Type.Optional(Text({ description: "sheet of a spreadsheet" })),
     cells: Type.Optional(Text({ description: "range of cells of the sheet, such as `B2:D14`" })),
+    line: Type.Optional(Type.Integer({ description: "first line of the passage in a text file, from 1" })),
+    line_end: Type.Optional(Type.Integer({ description: "its last line" })),
     from_seconds: Type.Optional(
       Type.Number({ description: "where the passage begins in the recording that subtitles belong to" }),
     ),
@@ -345,6 +348,20 @@ export const SearchResult = Type.Object(
     cited: Type.Optional(
       Type.Boolean({ description: "only in the sources of an answer: whether the answer cites this passage" }),
     ),
+    answer_spans: Type.Optional(
+      Type.Array(
+        Type.Object({
+          start: Type.Integer({ minimum: 0 }),
+          end: Type.Integer({ minimum: 0 }),
+          score: Type.Number({ minimum: 0, maximum: 1 }),
+        }),
+        {
+          maxItems: 3,
+          description:
+            "words of `content` that answer, in code points, in order; empty: it was read, and none answer; absent: it was not read",
+        },
+      ),
+    ),
     explain: Type.Optional(
       Type.Object({
         signals: Type.Object({
@@ -359,7 +376,7 @@ export const SearchResult = Type.Object(
   { $id: "SearchResult" },
 );
 
-/** In answers of queries and explained searches. */
+/** How probable it is that the results hold what was asked for; part of answers and of explained searches. */
 export const Evidence = Nullable(
   Type.Number({
     minimum: 0,
@@ -383,13 +400,23 @@ export const SearchResults = Type.Object(
             ms: Type.Number(),
             candidates: Type.Integer(),
             skipped: Type.Optional(
-              Type.Integer({ description: "`rerank`: passages that it had not read when its deadline passed." }),
+              Type.Integer({ description: "`rerank`, `read`: passages that were not read when the deadline passed." }),
             ),
           }),
         ),
         admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
         asOf: Time,
         evidence: Evidence,
+        calibration: OneOf(CALIBRATIONS, "where the curves of the scores come from; `none`: they are no probabilities"),
+        uncalibrated: Type.Optional(
+          Type.Boolean({ description: "true: the models have no curves, so scores are no probabilities" }),
+        ),
+        degraded: Type.Optional(
+          OneOf(
+            ["embedder_unavailable"],
+            "why only words were searched for: the server of the remote embedding model does not answer",
+          ),
+        ),
         time: Type.Optional(
           Type.Object(
             { from: Nullable(Time), to: Nullable(Time), expression: Text() },

@@ -28,7 +28,7 @@ export const MapPoint = Type.Object(
   },
   { $id: "MapPoint" },
 );
-/** The map of memories by meaning. */
+/** Answer of getMemoryMap: memories with similar meaning lie close to each other. */
 export const MemoryMap = Type.Object(
   {
     state: OneOf(

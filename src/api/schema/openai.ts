@@ -64,7 +64,7 @@ export const Model = Type.Object(
 /** The list of models. */
 export const ModelList = Type.Object({ object: Type.Literal("list"), data: Type.Array(Model) }, { $id: "ModelList" });
 
-/** Of other types than texts, the fields are not looked at. */
+/** A part of a message. Of parts that are not texts, only the type is checked. */
 const ContentPart = Type.Object({ type: Text(), text: Type.Optional(Nullable(Text())) });
 const NOTHING = "null or empty: tools are not supported";
 
@@ -109,7 +109,7 @@ const MnemeOptions = Body({
 export type MnemeOptions = Static<typeof MnemeOptions>;
 
 const TrueOrFalse = OneOf(["true", "false"]);
-/** The same options for clients that cannot send `mneme`: OpenAI's `metadata` has texts only. */
+/** The same options for clients that cannot send `mneme`. All are texts, because OpenAI's `metadata` has only texts. */
 const TextOptions = Body({
   filters: Type.Optional(Text({ maxLength: LIMITS.filterTextCharacters, description: "the filters as JSON" })),
   mode: Type.Optional(OneOf(MODE_NAMES)),

@@ -3,7 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { OCR_MODES } from "../../domain/memory.ts";
-import { PLAN_NAMES, SUPERSEDING } from "../../domain/project.ts";
+import { LLM_FALLBACKS_MAX, LLM_PROVIDERS, PLAN_NAMES, SUPERSEDING, VECTOR_INDEXES } from "../../domain/project.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
 import { MODEL_CHANGE_STATES } from "../../ports/project-model-store.ts";
@@ -26,7 +26,6 @@ const Name = Text({ minLength: 1, maxLength: LIMITS.nameCharacters });
 const Id = Text({ minLength: 1, maxLength: 64 });
 const Scopes = Type.Array(OneOf(KEY_SCOPES), { minItems: 1, maxItems: KEY_SCOPES.length, uniqueItems: true });
 const Expiry = FutureTime("ISO 8601; from then on the key is invalid");
-const ProjectScope = Query({ projectId: Text({ ...Id, description: "another project; requires the scope `admin`" }) });
 
 /** Body of createKey. */
 export const CreateKey = Body({
@@ -36,10 +35,12 @@ export const CreateKey = Body({
   expires_at: Optional(Expiry),
   projectId: Optional(Id),
 });
+/** Query parameter of operations that can concern another project than that of the key. */
+export const OfProject = Query({
+  projectId: Text({ ...Id, description: "another project; requires the scope `admin`" }),
+});
 /** Query parameters of listKeys. */
-export const ListKeys = Query({ ...paging, ...ProjectScope.properties });
-/** Query parameters of operations on one key. */
-export const OfProject = ProjectScope;
+export const ListKeys = Query({ ...paging, ...OfProject.properties });
 /** Body of updateKey; null removes the expiry. */
 export const UpdateKey = Body({
   name: Type.Optional(Name),
@@ -82,15 +83,59 @@ export const KeyWithSecret = Type.Object(
   },
   { $id: "KeyWithSecret" },
 );
+/** The key of the request, and what it may do. */
+export const CurrentKey = Type.Object(
+  {
+    ...keyFields,
+    allowed_scopes: Type.Array(OneOf(KEY_SCOPES), {
+      description: "all that the key may do: its scopes, and those that they include",
+    }),
+    project: Type.Object(
+      { id: Text({ description: "prj_…" }), name: Text(), plan: OneOf(PLAN_NAMES) },
+      { description: "the project of the key" },
+    ),
+  },
+  { $id: "CurrentKey" },
+);
 /** One page of keys. */
 export const KeyList = ListOf("KeyList", Key);
 
-const Llm = Body({
-  base_url: Optional(Text({ minLength: 1, maxLength: LIMITS.webhookUrlCharacters })),
+const TokenLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const llmModel = {
+  provider: Optional(OneOf(LLM_PROVIDERS, "protocol of `base_url`; default `openai`")),
+  base_url: Optional(
+    Text({
+      minLength: 1,
+      maxLength: LIMITS.webhookUrlCharacters,
+      description:
+        "such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service",
+    }),
+  ),
   model: Optional(Name),
   api_key: Optional(Text({ minLength: 1, maxLength: 1_024, description: "never part of an answer" })),
   temperature: Optional(Type.Number({ minimum: 0, maximum: 2 })),
   max_output_tokens: Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  monthly_token_limit: Optional({
+    ...TokenLimit,
+    description:
+      "maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited",
+  }),
+};
+const Llm = Body({
+  ...llmModel,
+  vision: Optional(
+    Type.Boolean({
+      description:
+        "whether the models see pictures: then they describe those of files, at most 20 per file, within `daily_token_limit`; default false",
+    }),
+  ),
+  fallbacks: Optional(
+    Type.Array(Body(llmModel), {
+      maxItems: LLM_FALLBACKS_MAX,
+      description:
+        "models that are called in order while the first one fails. The list replaces the one before; without `api_key`, a fallback keeps the key that it had at the same address",
+    }),
+  ),
 });
 const settings = {
   name: Type.Optional(Name),
@@ -99,7 +144,7 @@ const settings = {
   smart_ingestion: Type.Optional(
     Body({
       enabled: Type.Optional(Type.Boolean()),
-      daily_token_limit: Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      daily_token_limit: Optional(TokenLimit),
     }),
   ),
   retention_days: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.retentionDays })),
@@ -136,6 +181,12 @@ const settings = {
         "whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false",
     }),
   ),
+  vector_index: Optional(
+    OneOf(
+      VECTOR_INDEXES,
+      "how vectors are searched: `scan`: by a scan of all admissible ones; `hnsw`: by a graph that is built in the background; `auto` (default): by the graph from 1 million chunks on, or 5 million with models for which scans are fast. Results obey scopes and filters in each",
+    ),
+  ),
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
@@ -145,16 +196,19 @@ export const CreateProject = Body({ ...settings, name: Name });
  */
 export const UpdateProject = Body(settings);
 
+const llmModelFields = {
+  provider: OneOf(LLM_PROVIDERS),
+  base_url: Nullable(Text()),
+  model: Nullable(Text()),
+  temperature: Nullable(Type.Number()),
+  max_output_tokens: Nullable(Type.Integer()),
+  monthly_token_limit: Nullable(Type.Integer()),
+};
 const projectFields = {
   id: Text({ description: "prj_…" }),
   name: Text(),
   plan: OneOf(PLAN_NAMES),
-  llm: Type.Object({
-    base_url: Nullable(Text()),
-    model: Nullable(Text()),
-    temperature: Nullable(Type.Number()),
-    max_output_tokens: Nullable(Type.Integer()),
-  }),
+  llm: Type.Object({ ...llmModelFields, vision: Type.Boolean(), fallbacks: Type.Array(Type.Object(llmModelFields)) }),
   smart_ingestion: Type.Object({ enabled: Type.Boolean(), daily_token_limit: Nullable(Type.Integer()) }),
   retention_days: Type.Integer(),
   min_evidence: Type.Number({
@@ -165,6 +219,10 @@ const projectFields = {
   ocr: OneOf(OCR_MODES),
   time_zone: Nullable(Text()),
   keep_files: Type.Boolean(),
+  vector_index: OneOf(VECTOR_INDEXES),
+  reranker: Nullable(
+    Text({ description: "id of the reranker that was chosen; null: the one that belongs to its embedding model" }),
+  ),
   created_at: Time,
 };
 /** A project. */
@@ -177,6 +235,19 @@ export const ProjectWithKey = Type.Object(
   },
   { $id: "ProjectWithKey" },
 );
+const testedModel = {
+  ok: Type.Boolean(),
+  provider: OneOf(LLM_PROVIDERS),
+  model: Nullable(Text({ description: "null: none is configured" })),
+  ms: Type.Integer({ description: "duration of the call in milliseconds" }),
+  message: Text({ description: "one sentence: that the model answered, or why it did not" }),
+};
+/** Answer of testLanguageModel: the result for a project's language model and for each fallback. */
+export const LlmTest = Type.Object(
+  { ...testedModel, fallbacks: Type.Array(Type.Object(testedModel)) },
+  { $id: "LlmTest" },
+);
+
 /** One page of projects. */
 export const ProjectList = ListOf("ProjectList", Project);
 /** Query parameters of listProjects. */
@@ -218,6 +289,27 @@ export const ProjectEmbedder = Type.Object(
     ),
   },
   { $id: "ProjectEmbedder" },
+);
+
+/** How the vectors of a project are searched. */
+export const VectorIndex = Type.Object(
+  {
+    setting: OneOf(VECTOR_INDEXES),
+    active: OneOf(["scan", "hnsw"], "what answers searches at the moment; narrow filters are always scanned"),
+    build: Nullable(
+      Type.Object(
+        {
+          state: OneOf(["building", "failed"]),
+          vectors_done: Type.Integer(),
+          vectors_total: Type.Integer(),
+          error: Nullable(Text({ description: "why it failed" })),
+          started_at: Time,
+        },
+        { description: "the graph that is being built, or could not be built; null: neither" },
+      ),
+    ),
+  },
+  { $id: "VectorIndex" },
 );
 
 const quota = Type.Object({

@@ -1,15 +1,16 @@
-// What an import of a folder has stored, in a file of this machine. It lets a later run leave unchanged files unread,
-// recognise files that were moved, and know which memories belong to files that are gone. It is not needed to avoid
-// duplicates: each file has an `externalId` made of its path, so what is sent again without it changes nothing.
+// A file on this machine that notes what the import of a folder has stored. With it, a later run skips unchanged files,
+// recognises files that were moved, and knows the memories of files that are gone. Without it, nothing is stored twice
+// either, because each file has an `externalId` that is made from its path.
 
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nullIfMissing } from "../../kit/if-missing.ts";
+import { nullIfMissing } from "../../kit/missing-files.ts";
 import { isRecord, parsedJson } from "../../kit/record.ts";
 
 /** A file that is stored. */
 export interface StoredFile {
+  /** Id of its memory. */
   readonly id: string;
   readonly bytes: number;
   readonly mtimeMs: number;
@@ -28,13 +29,13 @@ export interface RefusedFile {
 export interface FolderState {
   readonly stored: Map<string, StoredFile>;
   readonly refused: Map<string, RefusedFile>;
-  /** Folders on devices of their own when they were seen last. Empty: the folder itself, if it is a mount point. */
+  /** Folders that were mount points when they were last seen. An empty path stands for the folder itself. */
   readonly mounts: Set<string>;
 }
 
 const VERSION = 1;
 
-/** Path of the state of a folder: another server, key, user or folder has another one. */
+/** Path of the state file. Each combination of server, key, user and folder has its own. */
 export function statePath(
   environment: Readonly<Record<string, string | undefined>>,
   home: string,

@@ -1,5 +1,5 @@
-// Brings a folder and Mneme in step: one `pass` sends what is new or changed, moves the memories of files that were
-// moved, and deletes those of files that are gone if that is wanted. A pass that is repeated changes nothing.
+// Synchronises Mneme with a folder. A `pass` sends new and changed files, gives the memories of moved files their new
+// path, and, if that is wanted, deletes the memories of files that are gone. Repeating a pass changes nothing.
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
@@ -7,26 +7,30 @@ import { lstat, open } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Clock } from "../../kit/clock.ts";
-import { nullIfMissing } from "../../kit/if-missing.ts";
+import { errorMessage } from "../../kit/error-message.ts";
+import { nullIfMissing } from "../../kit/missing-files.ts";
 import { isRecord } from "../../kit/record.ts";
 import { systemErrorText } from "../../kit/system-error.ts";
 import { type Client, RequestRefused } from "../client.ts";
 import { type FolderState, type StoredFile, writeState } from "./state.ts";
 import { type FoundFile, type FoundFiles, filesIn } from "./walk.ts";
 
-/** A file that was written to less than this many milliseconds ago is waited for, and so is one that is gone. */
+/**
+ * Time in milliseconds for which a file must be unchanged before it is sent, and gone before its memory is deleted: a
+ * program may be replacing it.
+ */
 export const SETTLE_MS = 2_000;
-/** Number of files that are sent at once. Each is in memory. */
+/** Number of files that are sent at the same time. Each is completely in memory. */
 const SENT_MAX = 2;
-/** Changes after which the state is written. */
+/** Number of changes after which the state file is written. */
 const CHANGES_PER_WRITE = 20;
-/** Waits before a file that failed is tried again. They double each time. */
+/** First and longest wait, in milliseconds, before a file that failed is tried again. The wait doubles each time. */
 const RETRY_FIRST_MS = 2_000;
 const RETRY_LAST_MS = 300_000;
-/** Memories that are being processed and are looked at in one pass. */
+/** Maximum number of memories in status `processing` that are looked at in one pass. */
 const LOOKED_AT_MAX = 50;
 
-/** Options of a folder. */
+/** Options of a synchronised folder. */
 export interface FolderOptions {
   /** Absolute path. */
   readonly root: string;
@@ -36,22 +40,23 @@ export interface FolderOptions {
   readonly statePath: string;
 }
 
-/** What a pass did, and what is left to do. */
+/** Numbers of files by what a pass did with them, or left to do. */
 export interface Pass {
   readonly files: number;
   readonly sent: number;
   readonly moved: number;
   readonly deleted: number;
-  /** Files that are still being written, and files that failed and will be tried again. */
+  /** Files that may still be changing. */
   readonly waiting: number;
+  /** Files that failed, and will be tried again. */
   readonly failing: number;
-  /** Memories of files that are gone and that stay. */
+  /** Files that are gone, and whose memories stay. */
   readonly left: number;
 }
 
-/** Receives what people should know. */
+/** Shows messages and progress. */
 export interface Report {
-  /** Something about one file, or about the whole folder. */
+  /** Shows a line about one file, or about the whole folder. */
   say(line: string): void;
   progress(done: number, total: number): void;
 }
@@ -63,14 +68,14 @@ interface Failure {
 
 /** A folder and the memories of its files. */
 export class FolderSync {
-  /** When a file was first seen as it is. */
+  /** Files that are not stored as they are, and since when they look like this. */
   readonly #seen = new Map<string, { readonly bytes: number; readonly mtimeMs: number; readonly at: number }>();
-  /** When a file was first missed. */
+  /** Times at which files were first found to be gone. */
   readonly #missed = new Map<string, number>();
   readonly #failures = new Map<string, Failure>();
   /** Memories that are being processed, with the paths of their files. */
   readonly #processing = new Map<string, string>();
-  /** What was said of the folder last, so that it is said once. */
+  /** The last message about the folder, which is not repeated. */
   #said = "";
   #unwritten = 0;
 
@@ -116,7 +121,10 @@ export class FolderSync {
     return { files: found.files.size, ...counts, failing: this.#failures.size };
   }
 
-  /** The files; null if the folder cannot be read, or is not the one that is meant: nothing is done then. */
+  /**
+   * Lists the files. Returns null, so that nothing is done, if the folder cannot be read, or is empty or not mounted
+   * although it was not before.
+   */
   async #look(): Promise<FoundFiles | null> {
     const { root } = this.options;
     const { stored, mounts } = this.state;
@@ -151,7 +159,7 @@ export class FolderSync {
     this.uses.report.say(`${path} ${what}`);
   }
 
-  /** The stored files that are not there any more. A file that is only left out now is there. */
+  /** The stored files that no longer exist. A file that exists, but is now ignored, is not among them. */
   async #goneIn({ files }: FoundFiles): Promise<Map<string, StoredFile>> {
     const gone = new Map<string, StoredFile>();
     for (const [path, file] of this.state.stored) {
@@ -161,7 +169,7 @@ export class FolderSync {
     return gone;
   }
 
-  /** The files to send now. Counts those that are still being written. */
+  /** The files to send now. Counts those that may still be changing. */
   #dueIn({ files }: FoundFiles, counts: { waiting: number }): readonly FoundFile[] {
     const now = this.uses.clock.now();
     const due: FoundFile[] = [];
@@ -183,7 +191,7 @@ export class FolderSync {
     return due;
   }
 
-  /** Stores a file. Returns null if the server has it already, or refuses it. */
+  /** Stores a file. Returns how; null if the server has it already, or refuses it. */
   async #bring(file: FoundFile, gone: Map<string, StoredFile>): Promise<"sent" | "moved" | "waiting" | null> {
     const { path, bytes, mtimeMs } = file;
     const { stored, refused } = this.state;
@@ -227,10 +235,13 @@ export class FolderSync {
     return form;
   }
 
-  /** Gives the memory of a file that is gone to a new one with the same content. Returns false if there is none. */
+  /**
+   * If a file that is gone had the same content as this one, gives its memory to this one. Returns false if there is no
+   * such file.
+   */
   async #move({ path, bytes, mtimeMs }: FoundFile, sha256: string, gone: Map<string, StoredFile>): Promise<boolean> {
     const { root } = this.options;
-    // another ending can be another format, so that the text differs
+    // with another extension, the same bytes may be another format, with another text
     const isMoved = ([old, file]: [string, StoredFile]) => file.sha256 === sha256 && extname(old) === extname(path);
     const before = [...gone].find(isMoved);
     if (before === undefined) return false;
@@ -251,7 +262,10 @@ export class FolderSync {
     return true;
   }
 
-  /** Deletes the memories of files that are gone for long enough, if that is wanted and sure. */
+  /**
+   * Deletes the memories of files that are gone for `SETTLE_MS`, if that is wanted. Files below a folder that is
+   * unreadable or no longer mounted are kept.
+   */
   async #remove(
     gone: ReadonlyMap<string, StoredFile>,
     { unreadable, mounts }: FoundFiles,
@@ -289,7 +303,7 @@ export class FolderSync {
     for (const path of lost) this.#sayOnce(path, "is not mounted: nothing of it is deleted");
   }
 
-  /** Names the files that were sent and could not be read. */
+  /** Looks at sent files that are still being processed, and shows those whose text could not be read. */
   async #lookAtProcessing(): Promise<void> {
     for (const [id, path] of [...this.#processing].slice(0, LOOKED_AT_MAX)) {
       this.#processing.delete(id);
@@ -356,7 +370,7 @@ async function contentOf(path: string, found: FoundFile): Promise<Uint8Array<Arr
 
 /** The message of an error, for people. */
 function reasonOf(error: unknown): string {
-  return systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
+  return systemErrorText(error) ?? errorMessage(error);
 }
 
 type Size = Pick<FoundFile, "bytes" | "mtimeMs">;
@@ -369,19 +383,19 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** A path whose parent became a file does not exist either. */
+/** Like `nullIfMissing`; also for a path below a file, which does not exist either. */
 function nullIfAbsent(error: unknown): null {
   if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return null;
   return nullIfMissing(error);
 }
 
-/** Whether nothing else can be done either: the key is refused, or the server does not answer. */
+/** Whether further requests would fail, too: the key is refused, or the server does not answer. */
 function isFatal(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 401 || error.status === 403 || error.status === 503;
   return error instanceof Error && error.message.startsWith("No answer from ");
 }
 
-/** Whether the same file will be refused again. Quotas can get room. */
+/** Whether the server would refuse the same file again. Not so for a conflict or a quota, which may pass. */
 function isFinal({ status }: RequestRefused): boolean {
   return status >= 400 && status < 500 && status !== 409 && status !== 429;
 }

@@ -1,14 +1,14 @@
-// The files of a folder: all that `.mnemeignore` does not leave out. Symbolic links are not followed.
+// Lists the files of a folder, except those that `.mnemeignore` files exclude. Symbolic links are not followed.
 
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
-import { nullIfMissing } from "../../kit/if-missing.ts";
+import { nullIfMissing } from "../../kit/missing-files.ts";
 import { systemErrorText } from "../../kit/system-error.ts";
 
-/** Name of files with the patterns of what is left out, in the syntax of `.gitignore`. Each concerns its own folder. */
+/** Name of files with patterns of excluded files, in the syntax of `.gitignore`. Each applies to its own folder. */
 export const IGNORE_FILE = ".mnemeignore";
-/** What is left out unless a `.mnemeignore` takes it back in: hidden files, and what programs leave behind. */
+/** What is excluded unless a `.mnemeignore` includes it again: hidden files, and temporary files of programs. */
 const IGNORED = [
   ...[".*", "node_modules/", "__pycache__/", "~$*", "*~", "*.tmp", "*.part", "*.partial", "*.crdownload", "*.swp"],
   ...["Thumbs.db", "desktop.ini"],
@@ -26,7 +26,7 @@ export interface FoundFile {
   readonly mtimeMs: number;
 }
 
-/** What a folder has. */
+/** The files of a folder, at any depth. */
 export interface FoundFiles {
   readonly files: ReadonlyMap<string, FoundFile>;
   /** Folders and files that could not be read, with the reason. */
@@ -41,7 +41,10 @@ interface Level {
   readonly rules: ReturnType<typeof ignore>;
 }
 
-/** @throws Error of the operating system if the folder itself cannot be read, and if it has too many files */
+/**
+ * Lists the files of a folder, at any depth.
+ * @throws Error of the operating system if the folder itself cannot be read; Error if it has too many files
+ */
 export async function filesIn(root: string): Promise<FoundFiles> {
   const files = new Map<string, FoundFile>();
   const unreadable = new Map<string, string>();
@@ -87,7 +90,7 @@ async function patternsOf(path: string): Promise<ReturnType<typeof ignore> | nul
   return ignore().add(await readFile(path, "utf8"));
 }
 
-/** The last pattern that speaks of a path decides; those of inner folders come after those of outer ones. */
+/** Whether a path is excluded. The last pattern that matches it decides; those of inner folders come last. */
 function isIgnored(path: string, levels: readonly Level[]): boolean {
   let isOut = false;
   for (const { base, rules } of levels) {

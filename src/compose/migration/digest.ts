@@ -2,13 +2,13 @@
 
 import type { FilledPart } from "../../domain/store-copy.ts";
 
-/** Tables that may differ in stores with the same data: counters, and the progress of a copy. */
+/** Tables that are not compared, because stores with the same data may differ in them: counters, progress of a copy. */
 const NOT_COMPARED = [
   ...["rows sequences", "rows sqlite_sequence", "rows store", "texts store", "texts meta"],
   ...["rows restoring_progress", "rows restoring_triggers"],
 ];
 
-/** Hashes of a copy. */
+/** Hashes of the tables and files of a copy. Parts must be added in the same order to both copies. */
 export class CopyDigest {
   readonly #tables = new Map<string, { rows: number; readonly hash: Bun.CryptoHasher }>();
 

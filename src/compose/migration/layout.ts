@@ -5,7 +5,7 @@ import type { StoreLayout } from "../../domain/store-copy.ts";
 import { currentTables } from "../../stores/sqlite/layout.ts";
 import { MIGRATIONS } from "../../stores/sqlite/migrations.ts";
 
-/** The layout of copies that this version makes. */
+/** Tables, schema versions and maximum size of pieces in copies that this version makes. */
 export function storeLayout(): StoreLayout {
   return {
     tables: currentTables(),

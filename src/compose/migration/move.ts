@@ -1,8 +1,8 @@
-// Moves data between a data directory and PostgreSQL: what both directions have in common.
+// Moves data between a data directory and PostgreSQL: the steps that both directions share.
 
 import type { FilledPart } from "../../domain/store-copy.ts";
+import { ByteRateLimit } from "../../kit/byte-rate-limit.ts";
 import type { Clock } from "../../kit/clock.ts";
-import { RateLimit } from "../../kit/rate-limit.ts";
 import type { StoreCopy } from "../../stores/copies/copies.ts";
 import type { CopySink } from "../../stores/copies/sink.ts";
 import { CopyDigest } from "./digest.ts";
@@ -10,12 +10,14 @@ import { CopyDigest } from "./digest.ts";
 /** The steps of a move, in their order. */
 export type MoveStep = "rows and texts" | "vectors" | "checking";
 
-/** How a move is made. */
+/** Options of a move. */
 export interface MoveOptions {
   readonly clock: Clock;
-  /** null: unlimited. */
+  /** Maximum rate; null: unlimited. */
   readonly bytesPerSecond: number | null;
-  /** Called after each part. `share`: finished part of the step, 0..1, null if unknown; `done`: such as `12.0 MB`. */
+  /**
+   * Called after each part. `share`: share of the step that is done, 0..1; null if unknown. `done`: text like `12 MB`.
+   */
   readonly onProgress: (step: MoveStep, share: number | null, done: string) => void;
 }
 
@@ -33,14 +35,14 @@ export interface Moved {
 
 /** Counts the bytes of a move, limits their rate, and reports the progress. */
 export class MovePace {
-  readonly #limit: RateLimit;
+  readonly #limit: ByteRateLimit;
   #bytes = 0;
 
   constructor(private readonly options: MoveOptions) {
-    this.#limit = new RateLimit(options.bytesPerSecond, options.clock);
+    this.#limit = new ByteRateLimit(options.bytesPerSecond, options.clock);
   }
 
-  /** Bytes that were copied or compared so far: each part counts twice in the end. */
+  /** Number of bytes so far. Each part counts when it is copied and when it is compared. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -54,7 +56,8 @@ export class MovePace {
 }
 
 /**
- * Writes a copy, then the vectors of the indexes, and compares rows, texts and files with the copy.
+ * Writes a copy of the stores, then the vectors of the indexes. Then compares the written rows, texts and files with
+ * the copy.
  * @param moveVectors returns the numbers of memories whose vectors were copied, and of those that are indexed again
  * @throws Error with a message for the operator; another call with the same copy continues, except after a difference
  */
@@ -96,7 +99,7 @@ export async function move(
   }
 }
 
-/** The hashes of all parts. `total` is the size of them all. */
+/** The hashes of parts. @param total size of all parts in bytes, for the progress */
 async function digestOf(parts: AsyncIterable<FilledPart>, pace: MovePace, total: number): Promise<CopyDigest> {
   const digest = new CopyDigest();
   let done = 0;

@@ -1,6 +1,6 @@
-// Reads what the indexes hold of published memories, as packed publications (ports/shared-index.ts): vectors are
-// copied, and the texts of chunks are prepared again, because the index does not keep them all. A memory that this
-// version would cut into other chunks is left out; it is indexed again where it is moved to.
+// Reads the published memories of the indexes as packed publications (ports/shared-index.ts). Vectors are copied. The
+// texts of chunks are prepared again, because the index does not keep all of them. A memory that this version would cut
+// into other chunks is skipped; the store to which it is moved indexes it again.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { sharedMemory } from "../../adapters/embedded/publication.ts";
@@ -15,23 +15,23 @@ import type { Frame } from "../frames.ts";
 
 /** Maximum number of memories whose rows are read at once. */
 const PAGE_MEMORIES = 64;
-/** Rest between two batches in milliseconds, so that the requests of a server come first. */
+/** Pause between two batches in milliseconds, so that the requests of the server come first. */
 const REST_MS = 1;
 
 /** A publication without its bytes. */
 export interface PublicationLine {
   readonly type: "publication";
-  /** Where reading continues after it: `<project>/<memory key>`. */
+  /** Place from which reading continues after this publication: `<project>/<memory key>`. */
   readonly place: string;
   readonly memory_key: string;
   readonly first_chunk_key: string;
   readonly chunks: number;
-  /** Numbers of the parts of the texts, and of the parts of the vectors of each model. */
+  /** Number of parts with texts, and for each model number of parts with vectors. */
   readonly texts: number;
   readonly vectors: readonly { readonly fingerprint: string; readonly parts: number }[];
 }
 
-/** A memory that is indexed again where it is moved to. */
+/** A memory without a publication, which the new store indexes again. */
 export interface SkippedLine {
   readonly type: "skipped";
   readonly place: string;
@@ -40,14 +40,17 @@ export interface SkippedLine {
 /** A publication with the bytes of its parts, in the order of the line. */
 export type PackedPublication = Frame<PublicationLine | SkippedLine>;
 
-/** Where publications are read. */
+/** The stores and indexes from which publications are read. */
 export interface PublicationSource {
   readonly stores: Pick<Stores, "accounts" | "memories" | "jobs" | "extractions">;
   readonly index: IndexOf<ModelIndex> & Pick<PublishedMemories, "stored">;
   readonly preparer: Preparer;
 }
 
-/** All publications in the order of their projects and keys. `after` is the place of the last one that is known. */
+/**
+ * All publications in the order of projects and keys.
+ * @param after place after which reading begins; empty: at the first
+ */
 export async function* packedPublications(source: PublicationSource, after: string): AsyncGenerator<PackedPublication> {
   const projects = [...(await source.stores.accounts.projects())].sort();
   const [lastProject = "", lastKey = "0"] = after.split("/");
@@ -112,7 +115,7 @@ async function packed(
   return { value, bytes: [...texts, ...ofModels.flatMap((each) => each.parts)] };
 }
 
-/** Nodes load a publication by the key of its first chunk. */
+/** Whether the keys of chunks follow each other, so that the first one identifies a publication, as nodes need it. */
 function areConsecutive(places: readonly { readonly chunkKey: bigint }[]): boolean {
   return places.every(({ chunkKey }, at) => chunkKey === (places[0]?.chunkKey ?? 0n) + BigInt(at));
 }

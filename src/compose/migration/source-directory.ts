@@ -1,4 +1,4 @@
-// A data directory whose data is moved, or exported with vectors.
+// Opens a data directory whose data is moved, or exported with vectors.
 
 import type { Config } from "../../config.ts";
 import { vectorReader } from "../../ingest/imported-vectors.ts";
@@ -11,7 +11,7 @@ import { type Models, startPreparation } from "../models.ts";
 import type { Storage } from "../storage.ts";
 import { packedPublications } from "./publications.ts";
 
-/** What moving and exporting the data of these stores needs. A node does not move data. */
+/** The actions that move and export the data of these stores. A node of several cannot move it: `moving` is null. */
 export function copyingOf(
   { closing, stores }: Pick<Storage, "closing" | "stores">,
   index: ChunkIndex,
@@ -39,7 +39,10 @@ export function openSourceDirectory(config: Config, clock: Clock, log: Log): Pro
   });
 }
 
-/** Allows changes of a data directory again. @throws UsageError, StoreError or NativeError if it cannot be opened */
+/**
+ * Allows changes of a data directory again, after a move that was given up.
+ * @throws UsageError, StoreError or NativeError if it cannot be opened
+ */
 export async function reopenDirectory(config: Config, clock: Clock, log: Log): Promise<void> {
   await using directory = await openSourceDirectory(config, clock, log);
   await directory.ask("POST", "/reopen");

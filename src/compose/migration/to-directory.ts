@@ -71,13 +71,13 @@ export async function reopenSource(url: string): Promise<void> {
   }
 }
 
-/** The models of an index: of its searches, and the one whose vectors are being built. */
+/** The models of an index: the one of its searches, and one whose vectors are being built. */
 interface ProjectModels {
   readonly live: IndexModel;
   readonly building: IndexModel | null;
 }
 
-/** Finds the models of projects among those that are installed. */
+/** Returns a function that finds the models of a project among the installed ones; null if it has no vectors. */
 function installedModels(modelsDir: string): (project: MovedProject) => ProjectModels | null {
   const { embedders } = readModels(modelsDir);
   const modelOf = (project: MovedProject, id: string): IndexModel => {
@@ -94,9 +94,9 @@ function installedModels(modelsDir: string): (project: MovedProject) => ProjectM
   };
 }
 
-/** Fills the indexes of projects with publications, and reads what is stored to compare it. */
+/** Writes the publications of projects into their indexes, and compares what the indexes have stored. */
 class IndexFilling {
-  /** Number of memories so far. */
+  /** Number of memories that were written so far. */
   done = 0;
 
   constructor(
@@ -106,7 +106,7 @@ class IndexFilling {
     private readonly total: number,
   ) {}
 
-  /** @param models null: the project has no vectors */
+  /** Fills the index of a project, from where an earlier run stopped. @param models null: the project has no vectors */
   async fill({ id }: MovedProject, models: ProjectModels | null): Promise<void> {
     if (models === null) return;
     const [lastProject = "", lastKey = "0"] = (this.writer.progressOf(LAST_PUBLICATION) ?? "").split("/");

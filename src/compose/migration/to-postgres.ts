@@ -16,7 +16,7 @@ import { storeLayout } from "./layout.ts";
 import { type Moved, type MoveOptions, type MovePace, move } from "./move.ts";
 import type { PublicationLine, SkippedLine } from "./publications.ts";
 
-/** Size of the publications that are stored in one transaction, in bytes, unless a single one is larger. */
+/** Size of publications, in bytes, from which on they are stored in a transaction. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 
 /**
@@ -43,7 +43,7 @@ export async function moveToPostgres({ ask }: DataDirectory, url: string, option
   }
 }
 
-/** Returns the number of memories without a publication. */
+/** Copies publications. @param after place of the last one that is stored. @returns the number of skipped memories */
 async function movePublications(
   ask: DataDirectory["ask"],
   client: Client,

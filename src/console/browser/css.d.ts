@@ -1,3 +1,7 @@
 // Styles are bundled beside the script.
 
 declare module "*.css";
+declare module "*.txt" {
+  const text: string;
+  export default text;
+}

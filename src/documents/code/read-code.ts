@@ -8,12 +8,13 @@ import type { PlaceMark } from "../document.ts";
 const LINE_UNITS_MAX = 400;
 /** Maximum number of definitions of a file. */
 const DEFINITIONS_MAX = 50_000;
+/** Maximum length of the qualified name of a definition, in UTF-16 code units. Longer ones are cut. */
 const SYMBOL_UNITS_MAX = 120;
 
 const MODIFIERS =
   "(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|sealed|partial|override|virtual|async|open|data|inline|suspend|unsafe|extern|const|readonly|synchronized|native|pub(?:\\([^)]{1,40}\\))?|@\\w+)\\s+)*";
 const NAME = "([\\p{L}_$][\\p{L}\\p{N}_$]*)";
-/** Words that a call or statement begins with; what follows them is no definition. */
+/** Words that begin a statement or a call. A line that begins with one is no definition. */
 const STATEMENTS =
   /^(?:if|for|while|switch|catch|return|else|do|try|with|throw|new|await|yield|case|using|lock|foreach|typeof|sizeof|delete|in|of|not|and|or|elif|when|unless|until|match|super|this|function|print|assert)$/;
 
@@ -23,6 +24,11 @@ const CLASSES = pattern(
 /** `int add(int a, int b) {`, and the same with the brace on the next line. */
 const TYPED_FUNCTION = pattern(
   `${MODIFIERS}(?:[\\p{L}_][\\p{L}\\p{N}_<>,.?:\\[\\]*& ]{0,120}?[\\s*&])?(~?[\\p{L}_$][\\p{L}\\p{N}_$]*(?:::~?[\\p{L}_][\\p{L}\\p{N}_]*)*)\\s*\\([^;={}]{0,300}(?:\\)[^;={}]{0,120}(?:\\{.*)?|,)$`,
+);
+
+/** `async load(path) {` in a class or an object. */
+const JAVASCRIPT_METHOD = pattern(
+  `${MODIFIERS}(?:(?:get|set)\\s+)?\\*?(#?[\\p{L}_$][\\p{L}\\p{N}_$]*)\\s*(?:<.{0,80}>)?\\([^;]{0,300}\\)\\s*(?::[^{;]{1,200})?\\{$`,
 );
 
 /** Patterns whose first group is the name of a definition. */
@@ -35,9 +41,7 @@ const DEFINITIONS: Readonly<Record<CodeLanguage, readonly RegExp[]>> = {
     pattern(
       `(?:export\\s+)?(?:const|let|var)\\s+${NAME}\\s*(?::.{0,200})?=\\s*(?:async\\s*)?(?:function\\b|\\(.{0,300}(?:=>|,$|\\($)|\\($|[\\w$]+\\s*=>)`,
     ),
-    pattern(
-      `${MODIFIERS}(?:(?:get|set)\\s+)?\\*?(#?[\\p{L}_$][\\p{L}\\p{N}_$]*)\\s*(?:<.{0,80}>)?\\([^;]{0,300}\\)\\s*(?::[^{;]{1,200})?\\{$`,
-    ),
+    JAVASCRIPT_METHOD,
   ],
   go: [
     pattern(`func\\s+(?:\\([^)]{0,120}\\)\\s*)?${NAME}`),
@@ -129,7 +133,7 @@ interface OpenDefinition {
 
 /**
  * The text of a source file, and a mark for each definition: at the comment or annotation above it, else at its first
- * line. The text behind a definition belongs to the one around it. Takes linear time.
+ * line. The text after the end of a definition belongs to the definition around it. Takes linear time.
  */
 export function codeText(
   text: string,
@@ -139,7 +143,8 @@ export function codeText(
   const open: OpenDefinition[] = [];
   /** Where the comments and annotations directly above the current line begin. */
   let leadAt: number | null = null;
-  let isInDocstring: string | null = null;
+  /** Quotation mark of the docstring that the current line is in; null outside of docstrings. */
+  let openQuote: string | null = null;
   for (let at = 0; at < text.length && marks.length < DEFINITIONS_MAX; ) {
     const feed = text.indexOf("\n", at);
     const end = feed === -1 ? text.length : feed;
@@ -151,10 +156,9 @@ export function codeText(
       leadAt = null;
       continue;
     }
-    const quote = docstringMark(trimmed, isInDocstring, language);
-    const wasInDocstring = isInDocstring !== null;
-    isInDocstring = quote;
-    if (wasInDocstring) continue;
+    const isInDocstring = openQuote !== null;
+    openQuote = docstringMark(trimmed, openQuote, language);
+    if (isInDocstring) continue;
     if (isLead(trimmed)) {
       leadAt ??= start;
       continue;
@@ -185,7 +189,10 @@ function isLead(line: string): boolean {
   );
 }
 
-/** The mark of the open docstring behind this line; null if none is open. Inside of one, no line is a definition. */
+/**
+ * The quotation mark of the docstring that is still open after this line; null if none is. No line inside a docstring
+ * is a definition.
+ */
 function docstringMark(line: string, open: string | null, language: CodeLanguage): string | null {
   if (language !== "python") return null;
   const mark = open ?? /"""|'''/.exec(line)?.[0] ?? null;
@@ -195,14 +202,14 @@ function docstringMark(line: string, open: string | null, language: CodeLanguage
 }
 
 function symbolOf(line: string, language: CodeLanguage, indent: number): string | null {
-  for (const [at, definition] of DEFINITIONS[language].entries()) {
+  for (const definition of DEFINITIONS[language]) {
     const name = definition
       .exec(line)?.[1]
       ?.replace(/["`[\]]/g, "")
       .trim();
     if (name === undefined || name === "" || STATEMENTS.test(name)) continue;
-    const isMethod = definition === TYPED_FUNCTION || (language === "javascript" && at === 4);
-    // a call looks like a method, but stands deeper than members of a class do, or ends a statement
+    const isMethod = definition === TYPED_FUNCTION || definition === JAVASCRIPT_METHOD;
+    // a call looks like a method, but begins with the word of a statement or is indented deeper than members of a class
     if (isMethod && (STATEMENTS.test(/^[\p{L}_$]+/u.exec(line)?.[0] ?? "") || indent > 16)) continue;
     if (definition === TYPED_FUNCTION && language === "c" && indent > 4) continue;
     return name;

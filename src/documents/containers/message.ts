@@ -8,7 +8,7 @@ import { readHtml } from "../html/read-html.ts";
 import { onOneLine, readable } from "../text-writer.ts";
 import type { Parts } from "./parts.ts";
 
-/** A message. Empty texts are what it does not have. */
+/** A message. A field that the message lacks is an empty string. */
 export interface Message {
   readonly from: string;
   readonly to: string;
@@ -16,7 +16,7 @@ export interface Message {
   readonly date: string;
   readonly subject: string;
   readonly text: string;
-  /** The body as a page. */
+  /** The body as HTML. */
   readonly html: string;
 }
 
@@ -32,8 +32,8 @@ export interface MessageAttachment {
 
 /** If the plain body of a message is more than this many times as long as its page, it is read instead of the page. */
 const PLAIN_LONGER_MIN = 2;
-/** Names of attachments without a name, by media type. */
-const ENDINGS: Readonly<Record<string, string>> = {
+/** Extensions for attachments without a name, by media type. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
   "message/rfc822": "eml",
   "text/calendar": "ics",
   "text/vcard": "vcf",
@@ -58,7 +58,9 @@ export function messageText(message: Message, parts: Parts): ReadDocument | Read
   if (text === "") return new ReadFailure("unreadable_document", NO_TEXT);
   const subject = onOneLine(message.subject);
   return {
-    ...{ pieces: [text], title: subject === "" ? null : shortTitle(subject), marks: [] },
+    pieces: [text],
+    title: subject === "" ? null : shortTitle(subject),
+    marks: [],
     warnings: parts.warnings,
   };
 }
@@ -87,7 +89,7 @@ export async function addAttachments(attachments: readonly MessageAttachment[], 
     const last = (filename ?? "").split(/[/\\]/).at(-1) ?? "";
     const named = last.replace(/\p{Cc}/gu, "").trim();
     const name =
-      named === "" || /^\.+$/.test(named) ? `attachment-${at + 1}.${ENDINGS[mediaType ?? ""] ?? "bin"}` : named;
+      named === "" || /^\.+$/.test(named) ? `attachment-${at + 1}.${EXTENSIONS[mediaType ?? ""] ?? "bin"}` : named;
     let path = name;
     for (let copy = 2; paths.has(path); copy++) path = `${copy}-${name}`;
     paths.add(path);

@@ -14,7 +14,10 @@ export class ContainerRefusal extends ReadFailure {
   }
 }
 
-/** What may be in a container that is in another one: nothing that contains files, or it is named and left out. */
+/**
+ * What happens to a container inside a container that is itself inside one: the whole file is refused, or that
+ * innermost container is left out with a warning.
+ */
 export type DeeperContainers = "refused" | "left out";
 
 /** Receives the bytes of parts. */
@@ -100,6 +103,7 @@ export class Parts {
 
   /**
    * Adds a part, which `addPart` and `addBytes` have counted.
+   * @param deeper applies if this container is inside another one and the part contains files itself
    * @param declared media type that the container names
    * @throws ContainerRefusal if a container in it breaks a rule
    */

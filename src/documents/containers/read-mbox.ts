@@ -36,7 +36,10 @@ export async function readMbox(bytes: Uint8Array, parts: Parts = new Parts()): P
   }
 }
 
-/** The messages between lines that begin with `From `, behind an empty line. */
+/**
+ * The messages of a mailbox. The first begins at the file's first line, `From …`; each other one at a line `From …`
+ * with four digits (the year) after an empty line.
+ */
 function* messagesOf(mailbox: Buffer, parts: Parts): Generator<Buffer> {
   let start = mailbox.indexOf(FROM) === 0 ? 0 : -1;
   if (start === -1) return;

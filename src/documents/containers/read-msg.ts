@@ -5,6 +5,7 @@ import MsgReader, { type FieldsData } from "@kenjiuno/msgreader";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
+import { CompoundFile } from "../legacy-office/compound-file.ts";
 import { addAttachments, type MessageAttachment, messageText } from "./message.ts";
 import { ContainerRefusal, Parts } from "./parts.ts";
 
@@ -13,6 +14,8 @@ const DAMAGED = "The file is damaged: it is no message of Outlook.";
 /** Reads a message. */
 export async function readMsg(bytes: Uint8Array, parts: Parts = new Parts()): Promise<ReadDocument | ReadFailure> {
   try {
+    // the library follows a chain that leads back to itself until the memory is full
+    new CompoundFile(bytes).checkEnds();
     const reader = new MsgReader(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     const message = reader.getFileData();
     if (message.error !== undefined || message.dataType !== "msg")

@@ -84,8 +84,8 @@ function unescaped(value: string): string {
 }
 
 /**
- * Joins the lines that were folded: a line that begins with white space continues the one before. A line of a
- * quoted-printable value continues behind `=`.
+ * Joins the lines that were folded: a line that begins with white space continues the one before. A quoted-printable
+ * value also continues after a line that ends with `=`.
  */
 function* unfoldedLines(text: string): Generator<string> {
   let parts: string[] = [];

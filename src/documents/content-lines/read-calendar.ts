@@ -18,12 +18,11 @@ const TITLES: Readonly<Record<string, string>> = {
   VJOURNAL: "Note",
   VFREEBUSY: "Free and busy",
 };
+/** How the value of a property is written. */
+type ValueForm = "time" | "text" | "person" | "rule" | "duration";
+
 /** Labels of the properties that are read, in the order in which they are written. */
-const LABELS: readonly (readonly [
-  name: string,
-  label: string,
-  form: "time" | "text" | "person" | "rule" | "duration",
-])[] = [
+const LABELS: readonly (readonly [name: string, label: string, form: ValueForm])[] = [
   ["DTSTART", "Start", "time"],
   ["DTEND", "End", "time"],
   ["DUE", "Due", "time"],
@@ -119,18 +118,20 @@ function sectionOf(entry: Component): string {
   return lines.join("\n");
 }
 
-function written(property: Property, form: "time" | "text" | "person" | "rule" | "duration"): string {
+function written(property: Property, form: ValueForm): string {
   switch (form) {
-    case "time":
+    case "time": {
+      const zone = property.parameters.get("TZID")?.[0];
       return property.value
         .split(",")
         .map((value) =>
           value
             .split("/")
-            .map((part) => timeOf(part, property))
+            .map((part) => timeOf(part, zone))
             .join(" to "),
         )
         .join(", ");
+    }
     case "person":
       return personOf(property);
     case "rule":
@@ -144,16 +145,19 @@ function written(property: Property, form: "time" | "text" | "person" | "rule" |
   }
 }
 
-/** A time: `2026-05-05 14:00 (Europe/Berlin)`, or a day. */
-function timeOf(value: string, { parameters }: Property): string {
+/**
+ * A time: `2026-05-05 14:00 (Europe/Berlin)`, or a day.
+ * @param zone name of the time zone, for a time that is not in UTC
+ */
+function timeOf(value: string, zone = ""): string {
   const [, year, month, day, hour, minute, second, utc] =
     /^\s*(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})?(Z)?)?\s*$/.exec(value) ?? [];
   if (year === undefined) return durationWords(value) ?? onOneLine(value);
   const date = `${year}-${month}-${day}`;
   if (hour === undefined) return date;
-  const zone = utc === undefined ? (parameters.get("TZID")?.[0] ?? "") : "UTC";
+  const shownZone = utc === undefined ? onOneLine(zone.replace(/^\//, "")) : "UTC";
   const seconds = second === undefined || second === "00" ? "" : `:${second}`;
-  return `${date} ${hour}:${minute}${seconds}${zone === "" ? "" : ` (${onOneLine(zone.replace(/^\//, ""))})`}`;
+  return `${date} ${hour}:${minute}${seconds}${shownZone === "" ? "" : ` (${shownZone})`}`;
 }
 
 function personOf(property: Property): string {
@@ -190,11 +194,9 @@ function ruleWords(rule: string): string {
   }
   const until = parts.get("UNTIL");
   const count = parts.get("COUNT");
-  const limit = until === undefined ? "" : `, until ${timeOf(until, NO_PARAMETERS)}`;
+  const limit = until === undefined ? "" : `, until ${timeOf(until)}`;
   return onOneLine(`${words.join(" ")}${limit}${count === undefined ? "" : `, ${count} times`}`);
 }
-
-const NO_PARAMETERS: Property = { name: "", group: "", parameters: new Map(), value: "" };
 
 function dayWords(day: string): string {
   const [, number = "", name = ""] = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(day.trim()) ?? [];

@@ -14,7 +14,10 @@ const NAME_CHARACTERS_MAX = 80;
  * column.
  */
 const QUANTITIES_MIN = 0.6;
-/** Maximum share of rows below that have the words of column names, too: then the words are values. */
+/**
+ * Maximum share of the rows below that also have words by which columns are named. If more rows have them, such words
+ * are values in this table.
+ */
 const NAMING_ROWS_MAX = 0.2;
 /** Minimum number of rows below that show how the values of a column are alike. */
 const ALIKE_ROWS_MIN = 3;
@@ -88,14 +91,12 @@ function differs(names: readonly string[], columns: readonly (readonly string[])
     const script = scriptOf(first);
     if (script !== null && scriptOf(name) !== script && values.every((value) => scriptOf(value) === script))
       return true;
-    return values.length > ALIKE_ROWS_MIN && values.every((value) => timesIn(values, value) > 1);
+    return values.length > ALIKE_ROWS_MIN && values.every((value) => occursTwice(values, value));
   });
 }
 
-function timesIn(values: readonly string[], value: string): number {
-  let times = 0;
-  for (const each of values) if (each === value && ++times > 1) break;
-  return times;
+function occursTwice(values: readonly string[], value: string): boolean {
+  return values.indexOf(value) !== values.lastIndexOf(value);
 }
 
 const SCRIPTS = [
@@ -118,7 +119,7 @@ function isValue(text: string): boolean {
   return isQuantity(text) || TRUTH.test(text) || (text.length <= 300 && ADDRESS.test(text));
 }
 
-/** The cells of a header with a number behind each name that occurred before: `phone`, `phone (2)`. */
+/** The cells of a header with a number after each name that occurred before: `phone`, `phone (2)`. */
 export function withDistinctNames(cells: readonly Cell[]): Cell[] {
   const used = new Set(cells.map(({ text }) => text));
   const seen = new Set<string>();

@@ -75,3 +75,49 @@ export function alternativeOf({ alt = "" }: Attributes): string {
 export function formulaOf(alttext: string): string {
   return alttext.trim().replace(/^\{\\(?:displaystyle|textstyle)\s+(.*)\}$/s, "$1");
 }
+
+const RAISED_STYLE = /(?:^|;)\s*vertical-align\s*:\s*(super|sub|-?\d*\.?\d+(?:em|ex|px|pt|%))(?![\w-])/i;
+const RAISED_CLASS = /(?:^|\s)(super|sub)(?:script)?(?=\s|$)|(?:^|\s)(sup)(?=\s|$)/i;
+
+/** Whether styles raise or lower an inline element: super, sub; null if they do not. */
+export function scriptOf({ style, class: classes }: Attributes): "superscript" | "subscript" | null {
+  const align = style === undefined ? undefined : RAISED_STYLE.exec(style)?.[1]?.toLowerCase();
+  if (align !== undefined) {
+    if (/^-?0*\.?0*(?:em|ex|px|pt|%)$/.test(align)) return null;
+    return align === "sub" || align.startsWith("-") ? "subscript" : "superscript";
+  }
+  const named = classes === undefined ? null : RAISED_CLASS.exec(classes);
+  if (named === null) return null;
+  return named[1]?.toLowerCase() === "sub" ? "subscript" : "superscript";
+}
+
+/** Types of fields whose value a page does not show, or that send the form. */
+const VALUELESS = new Set(["hidden", "password", "submit", "reset", "button", "image", "file", "color", "range"]);
+
+/** The sign of a box that is not checked. */
+export const UNCHECKED = "☐";
+
+/** What a field shows: its value, or `☑` or `☐`; empty if it shows nothing. */
+export function fieldValueOf({ type = "text", value = "", checked }: Attributes): string {
+  const kind = type.trim().toLowerCase();
+  if (kind === "checkbox" || kind === "radio") return checked === undefined ? UNCHECKED : "☑";
+  return VALUELESS.has(kind) ? "" : value.trim();
+}
+
+/**
+ * Ids of the elements that a tab, or the button or link of a collapsed part, shows and hides; empty if it controls
+ * none.
+ */
+export function controlledBy(attributes: Attributes): readonly string[] {
+  const toggle = attributes["data-bs-toggle"] ?? attributes["data-toggle"];
+  if (toggle !== undefined && /^(?:tab|pill|list|collapse)$/i.test(toggle.trim())) {
+    const target = attributes["data-bs-target"] ?? attributes["data-target"] ?? attributes.href ?? "";
+    if (target.startsWith("#")) return [target.slice(1)];
+  }
+  const controls = attributes["aria-controls"]?.trim();
+  if (controls === undefined || controls === "") return [];
+  const isTab = attributes.role?.trim().toLowerCase() === "tab";
+  // a menu or a dialog is no part of the text
+  const isCollapsed = attributes["aria-expanded"] !== undefined && attributes["aria-haspopup"] === undefined;
+  return isTab || isCollapsed ? controls.split(/\s+/) : [];
+}

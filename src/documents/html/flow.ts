@@ -64,6 +64,8 @@ export class Flow {
   #hasOwnText = false;
   /** Whether the text so far ends with a label of a field, a tab or a button. */
   #isAfterLabel = false;
+  /** OCR confidence of the text that is being added; undefined if the text does not come from a picture. */
+  #confidence: number | undefined;
   hasTable = false;
   /** Whether all text so far is bold. */
   isAllBold = true;
@@ -101,7 +103,36 @@ export class Flow {
     }
   }
 
-  /** Separates a label of a field, tab or button from the text before it; `endLabel` from the text behind it. */
+  /** Whether a list item or definition is open. */
+  get isItem(): boolean {
+    return this.#items.length > 0;
+  }
+
+  /** Adds what was read in a picture, as a block of its own. */
+  addPictureText(lines: readonly string[], confidence: number | undefined): void {
+    this.separate();
+    this.#confidence = confidence;
+    this.add("[picture: ");
+    for (const [at, line] of lines.entries()) {
+      if (at > 0) this.break();
+      this.add(line);
+    }
+    this.add("]");
+    this.separate();
+    this.#confidence = undefined;
+  }
+
+  /** Adds the value of a field, between the texts beside it. */
+  addField(value: string): void {
+    this.beginLabel();
+    this.add(value);
+    this.endLabel();
+  }
+
+  /**
+   * Separates a label of a field, tab or button from the text before it; `endLabel` separates it from the text after
+   * it.
+   */
   beginLabel(): void {
     if (this.#code === null) this.line.blank();
   }
@@ -289,6 +320,6 @@ export class Flow {
   }
 
   #write(block: Block & Partial<PageBlock> & { readonly plain: string }): void {
-    this.sink.write({ isItem: false, isCode: false, ...block });
+    this.sink.write({ isItem: false, isCode: false, ...block, ocrConfidence: this.#confidence });
   }
 }

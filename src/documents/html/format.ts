@@ -20,14 +20,25 @@ export const HTML: FileFormat = {
     if (beginsAsPage(text.slice(0, RECOGNITION_UNITS))) return "content";
     return this.extensions.includes(extension) && !isOtherMarkup(text) ? "name" : null;
   },
-  async read({ bytes }) {
-    const encoding = encodingOf(bytes, true);
-    if (encoding === null) return notText();
-    // the encoding that a page names is more reliable than a detected one
-    const label = encoding.startsWith("utf-") ? encoding : (namedEncoding(bytes) ?? encoding);
-    return (await import("./read-html.ts")).readHtml(decoded(bytes, label));
+  async read({ bytes, pictures }) {
+    const label = encodingOfPage(bytes);
+    if (label === null) return notText();
+    return (await import("./read-html.ts")).readHtml(decoded(bytes, label), undefined, pictures);
+  },
+  async openPictures(bytes) {
+    const label = encodingOfPage(bytes);
+    if (label === null) throw notText();
+    return (await import("./pictures.ts")).openPagePictures(decoded(bytes, label));
   },
 };
+
+/** null if the bytes are not a text. */
+function encodingOfPage(bytes: Uint8Array): string | null {
+  const encoding = encodingOf(bytes, true);
+  if (encoding === null) return null;
+  // the encoding that a page names is more reliable than a detected one
+  return encoding.startsWith("utf-") ? encoding : (namedEncoding(bytes) ?? encoding);
+}
 
 const PAGE_TAG = /^<(?:!doctype\s+html|html|head|body|title|meta)\b/i;
 

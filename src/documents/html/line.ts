@@ -8,6 +8,7 @@ const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2
  * parts.
  */
 const MARKED_PIECES_MAX = 4;
+/** Number of parts that `before` returns. */
 const BEFORE_PIECES_MAX = 4;
 
 /** Collects text. Collapses white space, including no-break spaces, and removes it at the ends of lines. */

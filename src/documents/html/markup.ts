@@ -23,25 +23,34 @@ const ATTRIBUTES = [
     "alt",
     "alttext",
     "aria-controls",
+    "aria-expanded",
+    "aria-haspopup",
     "aria-hidden",
     "aria-labelledby",
     "aria-level",
     "border",
+    "checked",
     "class",
     "colspan",
+    "data-bs-target",
+    "data-bs-toggle",
+    "data-target",
+    "data-toggle",
     "encoding",
     "hidden",
     "href",
     "id",
     "open",
   ],
-  ...["reversed", "role", "rowspan", "shadowrootmode", "start", "style", "type", "value"],
+  ...["reversed", "role", "rowspan", "selected", "shadowrootmode", "src", "start", "style", "type", "value"],
 ] as const;
 type AttributeName = (typeof ATTRIBUTES)[number];
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);
 
 /** Number of UTF-16 code units that are kept of an attribute: alternative text is a paragraph at most. */
 const ATTRIBUTE_UNITS_MAX = 4_096;
+/** Number of UTF-16 code units that are kept of a picture that the page contains: 12 MB of a compressed picture. */
+const PICTURE_UNITS_MAX = 16 * 1024 * 1024;
 /** Number of UTF-16 code units that are kept of a name: no element has a longer one. */
 const NAME_UNITS_MAX = 64;
 /** Number of UTF-16 code units that are kept of a title. */
@@ -52,8 +61,10 @@ const TITLE_UNITS_MAX = 4_096;
  */
 const PASSES_MAX = 8;
 
-/** Elements whose content is raw text that the page does not show (browsers show `title` elsewhere). */
-const RAW = new Set(["script", "style", "iframe", "noembed", "noframes", "textarea", "title"]);
+/** The element whose raw text is the value of a field, which the page shows. */
+const FIELD = "textarea";
+/** Elements whose content is raw text. The page shows only that of `FIELD` (browsers show `title` elsewhere). */
+const RAW = new Set(["script", "style", "iframe", "noembed", "noframes", FIELD, "title"]);
 
 /** The rest of a page that the next pass reads. */
 interface Rest {
@@ -140,8 +151,11 @@ class MarkupPass implements TokenizerCallbacks {
   }
 
   onattribdata(start: number, end: number): void {
-    if (this.#attribute === null || this.#value.length >= ATTRIBUTE_UNITS_MAX) return;
-    this.#value += this.#slice(start, Math.min(end, start + ATTRIBUTE_UNITS_MAX));
+    if (this.#attribute === null) return;
+    const beginning = this.#value === "" ? this.#slice(start, Math.min(end, start + 11)) : this.#value.slice(0, 11);
+    const isPicture = this.#attribute === "src" && beginning.toLowerCase() === "data:image/";
+    const unitsMax = isPicture ? PICTURE_UNITS_MAX : ATTRIBUTE_UNITS_MAX;
+    if (this.#value.length < unitsMax) this.#value += this.#slice(start, Math.min(end, start + unitsMax));
   }
 
   onattribentity(point: number): void {
@@ -195,7 +209,7 @@ class MarkupPass implements TokenizerCallbacks {
   onend(): void {}
 
   #text(text: string): void {
-    if (this.#raw === null) this.handler.text(text);
+    if (this.#raw === null || this.#raw.name === FIELD) this.handler.text(text);
     else if (this.#raw.name === "title" && this.#titleUnits < TITLE_UNITS_MAX) {
       this.#titleUnits += text.length;
       this.#title.push(text.slice(0, TITLE_UNITS_MAX));
@@ -208,12 +222,14 @@ class MarkupPass implements TokenizerCallbacks {
     this.#tag = null;
     // this tag is inside raw text that follows a tag without an end
     if (tag === null || this.#raw !== null) return;
-    if (RAW.has(tag.name) && !this.handler.isForeign()) this.#raw = { name: tag.name, from };
-    else this.handler.open(tag.name, tag.attributes, isSelfClosing);
+    const isRaw = RAW.has(tag.name) && !this.handler.isForeign();
+    if (isRaw) this.#raw = { name: tag.name, from };
+    if (!isRaw || tag.name === FIELD) this.handler.open(tag.name, tag.attributes, isSelfClosing);
   }
 
   #endRaw(): void {
     if (this.#raw?.name === "title") this.handler.title(this.#title.join(""));
+    if (this.#raw?.name === FIELD) this.handler.close(FIELD);
     this.#raw = null;
     this.#title = [];
     this.#titleUnits = 0;

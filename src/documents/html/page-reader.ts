@@ -2,23 +2,29 @@
 // the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
+import { descriptionOf, NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import { subscript, superscript } from "../scripts.ts";
 import {
   alternativeOf,
+  controlledBy,
+  fieldValueOf,
   formulaOf,
   hasBorder,
   languageOf,
   levelOf,
   numberedListOf,
   numberOf,
+  scriptOf,
   spansOf,
+  UNCHECKED,
 } from "./attribute-values.ts";
 import { type ElementHandler, setOf } from "./element-stack.ts";
 import { Flow } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
-import { isTab, mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
+import { isPictureData } from "./pictures.ts";
+import { isTab, isToggle, mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 
 /** Maximum depth of nested tables. A deeper table is read as text of the cell that contains it. */
 const TABLES_MAX = 8;
@@ -60,7 +66,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
     [
       [
         "block",
-        "address article aside caption center details dialog div fieldset figcaption figure footer form header hgroup legend main nav p search section summary optgroup option",
+        "address article aside caption center details dialog div fieldset figcaption figure footer form header hgroup legend main nav p search section summary optgroup",
       ],
       ["heading", "h1 h2 h3 h4 h5 h6"],
       ["code", "pre listing xmp plaintext"],
@@ -80,12 +86,28 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["superscript", "sup"],
       ["subscript", "sub"],
       ["quoted", "q"],
-      ["label", "label"],
+      ["label", "label option textarea meter progress"],
       ["button", "button"],
       ["annotation", "rt"],
     ] as const
   ).flatMap(([role, names]) => names.split(" ").map((name) => [name, role] as const)),
 );
+/** Roles of ARIA that say what a generic element is. */
+const ARIA_ROLES: ReadonlyMap<string, Role> = new Map([
+  ["heading", "heading"],
+  ["table", "table"],
+  ["grid", "table"],
+  ["treegrid", "table"],
+  ["rowgroup", "rows"],
+  ["row", "row"],
+  ["cell", "cell"],
+  ["gridcell", "cell"],
+  ["columnheader", "cell"],
+  ["rowheader", "cell"],
+]);
+const HEADER_ROLES = setOf("columnheader rowheader");
+/** Classes of the name and the value of a property, which styles set apart. */
+const PROPERTY = /(?:^|[\s_-])(?:label|value|key|caption|price|amount)(?=\s|$)/i;
 const CONTENT = setOf("article main section");
 /** Maximum number of tabs whose panels are remembered. */
 const PANELS_MAX = 10_000;
@@ -123,7 +145,7 @@ interface EndedScript extends Script {
   readonly flow: Flow;
   readonly role: Role;
   readonly text: string;
-  /** Position in the line behind it. */
+  /** Position in the line after it. */
   readonly end: number;
 }
 
@@ -145,19 +167,25 @@ export class PageReader implements ElementHandler {
   #contents = 0;
   #figures = 0;
   #forms = 0;
-  /** Ids of the panels of the tabs so far. */
+  #labels = 0;
+  #pictureCount = 0;
+  /** Ids of the panels of tabs and collapsed parts so far. */
   readonly #panels = new Set<string>();
+  /** Whether the element before this one is a button that shows and hides this one. */
+  #isAfterToggle = false;
+  #isInToggle = false;
   /** Open table cells. Each one has a flow; only the first flow, that of the page, belongs to no cell. */
   readonly #cells: OpenCell[] = [];
   /** Open superscripts and subscripts. */
   readonly #scripts: Script[] = [];
-  /** The script at the end of the text so far. It is written again when the text behind it is known. */
+  /** The script at the end of the text so far. It is written again once the text after it is known. */
   #ended: EndedScript | null = null;
 
   constructor(
     sink: PageSink,
     private readonly budget: Budget,
     private readonly scope: Scope,
+    private readonly pictures: PictureTexts = NO_PICTURES,
   ) {
     this.#flows = [new Flow(sink)];
   }
@@ -170,8 +198,9 @@ export class PageReader implements ElementHandler {
       isHeading: flow.heading > 0 || flow.isTerm,
       isQuote: flow.quotes > 0 || this.#figures > 0,
       isForm: this.#forms > 0,
-      isPanel: attributes.id !== undefined && this.#panels.has(attributes.id),
+      isPanel: this.#isAfterToggle || (attributes.id !== undefined && this.#panels.has(attributes.id)),
     };
+    this.#isAfterToggle = false;
     const visibility = visibilityOf(name, attributes, around, this.scope);
     if (visibility !== "all") {
       const isNavigation = name === "nav" || visibility === "heading";
@@ -182,6 +211,8 @@ export class PageReader implements ElementHandler {
     if (CONTENT.has(name)) this.#contents++;
     if (name === "figure") this.#figures++;
     if (name === "form") this.#forms++;
+    if (name === "label") this.#labels++;
+    if (name === "button") this.#isInToggle = isToggle(attributes);
     this.#notePanels(attributes);
     const role = this.#roleOf(name, attributes);
     if (role === "skipped") {
@@ -226,16 +257,20 @@ export class PageReader implements ElementHandler {
     if (CONTENT.has(name)) this.#contents--;
     if (name === "figure") this.#figures--;
     if (name === "form") this.#forms--;
+    if (name === "label") this.#labels--;
+    if (name === "button") {
+      this.#isAfterToggle = this.#isInToggle;
+      this.#isInToggle = false;
+    }
   }
 
   /** Remembers which elements a tab or another button of the content shows. */
   #notePanels(attributes: Attributes): void {
-    const controls = attributes["aria-controls"]?.trim();
-    if (controls === undefined || this.#panels.size >= PANELS_MAX) return;
-    if (isTab(attributes)) for (const id of controls.split(/\s+/)) this.#panels.add(id);
+    if (this.#panels.size < PANELS_MAX) for (const id of controlledBy(attributes)) this.#panels.add(id);
   }
 
   empty(name: string, attributes: Attributes): void {
+    const picture = name === "img" && isPictureData(attributes.src) ? String(++this.#pictureCount) : null;
     if (this.#skipped !== null) return;
     const flow = this.#flow;
     const isContent = this.#contents > 0;
@@ -243,7 +278,32 @@ export class PageReader implements ElementHandler {
     if (visibilityOf(name, attributes, around, this.scope) !== "all") return;
     if (name === "br") flow.break();
     else if (name === "hr") flow.separate();
-    else if (name === "img" && alternativeOf(attributes) !== "") flow.addAlternative(alternativeOf(attributes));
+    else if (name === "input") this.#addField(flow, fieldValueOf(attributes));
+    else if (name === "img") this.#addPicture(flow, alternativeOf(attributes), picture);
+  }
+
+  /** @param picture number of the picture among those that the page contains; null if it does not contain it */
+  #addPicture(flow: Flow, alternative: string, picture: string | null): void {
+    if (alternative !== "") flow.addAlternative(alternative);
+    const recognised = picture === null ? null : this.pictures.text(picture);
+    if (recognised === null) return;
+    if (recognised.lines.length > 0) {
+      flow.addPictureText(
+        recognised.lines.map(({ text }) => text),
+        recognised.confidence ?? undefined,
+      );
+    }
+    const description = descriptionOf(recognised);
+    if (description === null) return;
+    flow.separate();
+    flow.add(description);
+    flow.separate();
+  }
+
+  #addField(flow: Flow, value: string): void {
+    // a box of its own that is not checked is often a switch of the page, and no statement
+    const isStatement = value !== UNCHECKED || this.#labels > 0 || flow.isItem;
+    if (value !== "" && isStatement) flow.addField(value);
   }
 
   text(text: string): void {
@@ -270,8 +330,9 @@ export class PageReader implements ElementHandler {
       this.text(formulaOf(attributes.alttext));
       return "skipped";
     }
-    const own = ROLES.get(name) ?? "inline";
-    const role = attributes.role === "heading" && (own === "block" || own === "inline") ? "heading" : own;
+    const own = ROLES.get(name) ?? scriptOf(attributes) ?? (isProperty(name, attributes) ? "label" : "inline");
+    const aria = own === "block" || own === "inline" ? ARIA_ROLES.get(attributes.role ?? "") : undefined;
+    const role = aria ?? own;
     if (role === "table") return this.#flows.length <= TABLES_MAX ? role : "block";
     const isInTable = this.#flow.tables.length > 0;
     return (role === "rows" || role === "row" || role === "cell") && !isInTable ? "block" : role;
@@ -327,7 +388,11 @@ export class PageReader implements ElementHandler {
         break;
       case "cell": {
         const blocks = new PageBlocks();
-        this.#cells.push({ blocks: blocks.blocks, isHeader: name === "th", ...spansOf(attributes) });
+        this.#cells.push({
+          blocks: blocks.blocks,
+          isHeader: name === "th" || HEADER_ROLES.has(attributes.role ?? ""),
+          ...spansOf(attributes),
+        });
         this.#flows.push(new Flow(blocks));
         break;
       }
@@ -446,11 +511,11 @@ export class PageReader implements ElementHandler {
     open.cells.push({ ...cell, isBold, hasTable: flow.hasTable });
   }
 
-  /** Writes the script that ends at the current position again, now that the text behind it is known. */
+  /** Writes the script that ends at the current position again, now that the text after it is known. */
   #completeScript(after: string): void {
     const script = this.#ended;
     const isHere = script !== null && script.flow === this.#flow && script.end === script.flow.line.mark;
-    // a script behind a script, as in x_i^2, is no text behind it
+    // a script directly after a script, as in x_i^2, does not count as text after it
     if (isHere && this.#scripts.length === 0) this.#writeScript(script, after);
     this.#ended = null;
   }
@@ -462,7 +527,7 @@ export class PageReader implements ElementHandler {
     this.#writeScript({ ...script, flow, role, text, end: flow.line.mark }, "");
   }
 
-  /** Writes a script instead of its text. @param after the text behind it, as far as it is known */
+  /** Writes a script instead of its text. @param after the text after it, as far as it is known */
   #writeScript(script: EndedScript, after: string): void {
     const { line } = script.flow;
     const isSpaced = line.last === " ";
@@ -474,6 +539,10 @@ export class PageReader implements ElementHandler {
     if (isSpaced) line.blank();
     this.#ended = { ...script, end: line.mark };
   }
+}
+
+function isProperty(name: string, { class: classes }: Attributes): boolean {
+  return name === "span" && classes !== undefined && PROPERTY.test(classes);
 }
 
 /** Collects the blocks of a table cell. */

@@ -2,9 +2,10 @@
 // and which one is used; page-reader.ts reads the elements.
 
 import { shortTitle } from "../../domain/title.ts";
-import type { ReadFailure } from "../../ports/document-reader.ts";
+import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
+import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
 import { ElementStack } from "./element-stack.ts";
 import { readMarkup } from "./markup.ts";
@@ -32,23 +33,39 @@ interface Pass {
  * Reads a page. Takes time and memory that are linear in its length, up to the limits. Never throws because of the
  * content.
  * @param pieces their concatenation is the page
+ * @param pictures texts of the pictures that the page contains; by default, they are left out
  */
-export function readHtml(pieces: Iterable<string>, limits: ReadingLimits = READING_LIMITS): ReadDocument | ReadFailure {
+export function readHtml(
+  pieces: Iterable<string>,
+  limits: ReadingLimits = READING_LIMITS,
+  pictures: PictureTexts = NO_PICTURES,
+): ReadDocument | ReadFailure {
   const page = [...pieces];
-  return outcomeOf(() => {
-    const content = readPage(page, "content", limits);
+  const read = outcomeOf(() => {
+    const content = readPage(page, "content", limits, pictures);
     const { shownUnits, lostUnits } = content.reader;
     const isEnough = shownUnits > 0 && shownUnits >= (shownUnits + lostUnits) * CONTENT_SHARE_MIN;
-    const pass = isEnough ? content : readPage(page, "everything", limits);
+    const pass = isEnough ? content : readMore(page, limits, pictures);
     const title = titleOf(pass.title, pass.reader.heading ?? "");
     return pass.writer.document(title === "" ? null : shortTitle(title));
   });
+  const { missing } = pictures;
+  if (missing.length > 0) return new UnreadPictures(missing);
+  if (read instanceof ReadFailure) return read;
+  const warnings = pictures.pictureWarnings();
+  return warnings.length === 0 ? read : { ...read, warnings };
 }
 
-function readPage(page: readonly string[], scope: Scope, limits: ReadingLimits): Pass {
+/** Reads the text of a page that has hardly any content; deleted text only if it has no other. */
+function readMore(page: readonly string[], limits: ReadingLimits, pictures: PictureTexts): Pass {
+  const pass = readPage(page, "undeleted", limits, pictures);
+  return pass.reader.shownUnits > 0 ? pass : readPage(page, "everything", limits, pictures);
+}
+
+function readPage(page: readonly string[], scope: Scope, limits: ReadingLimits, pictures: PictureTexts): Pass {
   const budget = new Budget(limits);
   const writer = new TextWriter(budget);
-  const reader = new PageReader(writer, budget, scope);
+  const reader = new PageReader(writer, budget, scope, pictures);
   const elements = new ElementStack(reader);
   let title = "";
   readMarkup(

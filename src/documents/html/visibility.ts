@@ -19,8 +19,8 @@ export interface Surroundings {
   readonly isPanel: boolean;
 }
 
-/** How much of a page is read: its content, or all text. */
-export type Scope = "content" | "everything";
+/** How much of a page is read: its content, all text that is not deleted, or all text. */
+export type Scope = "content" | "undeleted" | "everything";
 
 /**
  * Deleted text. `s` and `strike` mean the same: what is no longer accurate or relevant (HTML, 4.5.5), such as a former
@@ -31,13 +31,14 @@ const STRUCK = /(?:^|;)\s*text-decoration(?:-line)?\s*:[^;]*\bline-through\b/i;
 /** Classes of panels that a tab or the heading of an accordion shows. */
 const PANEL =
   /^(?:tabs?[-_]{0,2}(?:pane|panel|content|body)|accordion[-_]{0,2}(?:panel|content|body|collapse)|panel-collapse|collapsible-content)$/;
+/** Classes of buttons that show and hide the element behind them. */
+const TOGGLE =
+  /(?:^|\s)(?:accordion|collapsible|expandable)(?:[-_]{1,2}(?:header|button|toggle|title|trigger))?(?=\s|$)/i;
 const PANEL_ROLES = setOf("tabpanel region");
 /** Elements that are never read. The tokeniser skips `style` and `script` in HTML, but not inside SVG. */
 const NEVER = setOf("script style");
-/** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, form choices. */
-const HIDDEN = setOf(
-  "applet audio canvas datalist head input meter noscript object optgroup option progress rp select svg textarea video",
-);
+/** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, proposals. */
+const HIDDEN = setOf("applet audio canvas datalist head noscript object rp svg video");
 const AROUND = setOf("nav search");
 const ROLES_AROUND = setOf("navigation search");
 const DISPLAY_NONE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\s*(?:!\s*important\s*)?(?:;|$)/i;
@@ -63,6 +64,7 @@ export function visibilityOf(
   if (NEVER.has(name)) return "nothing";
   if (scope === "everything") return "all";
   if (DELETED.has(name) || (attributes.style !== undefined && STRUCK.test(attributes.style))) return "nothing";
+  if (scope === "undeleted") return "all";
   if (isHidden(name, attributes, surroundings)) return "nothing";
   if (AROUND.has(name) || ROLES_AROUND.has(attributes.role ?? "")) return "nothing";
   if (isAround(name, attributes)) return "nothing";
@@ -80,7 +82,7 @@ export function visibilityOf(
  * links; neither are form choices.
  */
 export function mayBeContent(name: string): boolean {
-  return name !== "a" && name !== "button" && name !== "template" && !HIDDEN.has(name);
+  return name !== "a" && name !== "button" && name !== "option" && name !== "template" && !HIDDEN.has(name);
 }
 
 function isHidden(name: string, attributes: Attributes, { isHeading, isForm, isPanel }: Surroundings): boolean {
@@ -88,6 +90,7 @@ function isHidden(name: string, attributes: Attributes, { isHeading, isForm, isP
   // text (flow.ts), but the buttons of a form only send it
   if (name === "button") return isForm && !isHeading && !isTab(attributes);
   if (HIDDEN.has(name)) return true;
+  if (name === "option") return attributes.selected === undefined;
   if (name === "template") return attributes.shadowrootmode === undefined;
   if (name === "dialog") return attributes.open === undefined;
   if (isPanel || isPanelOf(attributes)) return false;
@@ -96,9 +99,14 @@ function isHidden(name: string, attributes: Attributes, { isHeading, isForm, isP
   return attributes.style !== undefined && DISPLAY_NONE.test(attributes.style) && !isFormula(attributes);
 }
 
-/** Whether an element is a tab, whose label is read. */
-export function isTab({ role }: Attributes): boolean {
-  return role?.trim().toLowerCase() === "tab";
+/** Whether an element is a tab or the head of a collapsed part, whose label is read. */
+export function isTab({ role, class: classes }: Attributes): boolean {
+  return role?.trim().toLowerCase() === "tab" || TOGGLE.test(classes ?? "");
+}
+
+/** Whether a button shows and hides the element behind it. */
+export function isToggle({ class: classes }: Attributes): boolean {
+  return TOGGLE.test(classes ?? "");
 }
 
 /** Whether an element is a panel that a tab or an accordion shows and hides. */

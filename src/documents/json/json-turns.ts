@@ -4,15 +4,13 @@
 
 import { messageOf, timeOf } from "../../domain/json-message.ts";
 import type { JsonRecord } from "../../kit/record.ts";
+import { unixMilliseconds } from "../../kit/unix-time.ts";
 
 /** Keys of a turn whose values are not written to its line. */
 const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
 /** Maximum length of a speaker's name, in UTF-16 code units. A longer value is a text, not a name. */
 const SPEAKER_UNITS_MAX = 80;
-/**
- * From this number on, a time is in milliseconds since 1970, not in seconds. In seconds, this would be the year 5138.
- */
-const MILLISECONDS_FROM = 1e11;
+
 /** Minimum number that is read as a time, in seconds since 1970: the year 1980. */
 const SECONDS_FROM = 315_532_800;
 
@@ -43,7 +41,7 @@ function timeText(value: unknown): string | null {
   if (typeof value === "string" && value.trim() !== "" && value.length <= 40 && !/[\n\]]/.test(value))
     return value.trim();
   if (typeof value !== "number" || value < SECONDS_FROM || value > 1e14) return null;
-  return new Date(value < MILLISECONDS_FROM ? value * 1000 : value).toISOString();
+  return new Date(unixMilliseconds(value)).toISOString();
 }
 
 // The text is put on one line, because a second line that begins with `Word:` would be read as another turn.

@@ -1,39 +1,33 @@
-// The binary formats of older Office programs: DOC, XLS and PPT. They are recognised, so that the reason why they
-// cannot be read says what to do.
+// The binary formats of older Office programs: DOC, XLS and PPT.
 
-import { ReadFailure } from "../../ports/document-reader.ts";
 import type { FileFormat } from "../format.ts";
 import type { OleKind } from "../ole.ts";
 
 /** Word documents of Word 97 to 2003. */
-export const DOC = legacy("doc", "application/msword", ["doc", "dot"], "Word documents of before 2007 (DOC)", "DOCX");
+export const DOC: FileFormat = legacy("doc", {
+  ...{ name: "DOC", mediaType: "application/msword", extensions: ["doc", "dot"] },
+  read: async ({ bytes }) => (await import("./read-doc.ts")).readDoc(bytes),
+});
 /** Workbooks of Excel 5 to 2003. */
-export const XLS = legacy("xls", "application/vnd.ms-excel", ["xls", "xlt"], "workbooks of before 2007 (XLS)", "XLSX");
+export const XLS: FileFormat = legacy("xls", {
+  ...{ name: "XLS", mediaType: "application/vnd.ms-excel", extensions: ["xls", "xlt"] },
+  read: async ({ bytes }) => (await import("./read-xls.ts")).readXls(bytes),
+});
 /** Presentations of PowerPoint 97 to 2003. */
-export const PPT = legacy(
-  "ppt",
-  "application/vnd.ms-powerpoint",
-  ["ppt", "pps", "pot"],
-  "presentations of before 2007 (PPT)",
-  "PPTX",
-);
+export const PPT: FileFormat = legacy("ppt", {
+  ...{ name: "PPT", mediaType: "application/vnd.ms-powerpoint", extensions: ["ppt", "pps", "pot"] },
+  read: async ({ bytes }) => (await import("./read-ppt.ts")).readPpt(bytes),
+});
 
-function legacy(
-  kind: OleKind,
-  mediaType: string,
-  extensions: readonly string[],
-  what: string,
-  newer: string,
-): FileFormat {
-  const message = `The text of ${what} is not read. Save the file as ${newer} and upload that.`;
+function legacy(kind: OleKind, format: Pick<FileFormat, "name" | "mediaType" | "extensions" | "read">): FileFormat {
   return {
-    ...{ name: "", mediaType, extensions, isOle: true },
+    ...format,
+    isOle: true,
     recognise: ({ container, extension, isUnknownBinary }) => {
       if (container?.kind === "ole" && container.holds === kind) return "content";
       // the part of a damaged file that names its kind may be lost
       const mayBe = container?.kind === "ole" ? container.holds === null : isUnknownBinary;
-      return mayBe && extensions.includes(extension) ? "name" : null;
+      return mayBe && format.extensions.includes(extension) ? "name" : null;
     },
-    read: async () => new ReadFailure("unreadable_document", message),
   };
 }

@@ -2,7 +2,7 @@
 // read like tables of pages.
 
 import { shortTitle } from "../../domain/title.ts";
-import { isRecord, type JsonRecord, parsedJson, recordsIn } from "../../kit/record.ts";
+import { type JsonRecord, parsedJson, recordOrNull, recordsIn } from "../../kit/record.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { countWere } from "../document.ts";
 import { fenced, preformatted } from "../html/line.ts";
@@ -16,7 +16,7 @@ const OUTPUT_UNITS_MAX = 20_000;
 
 /** The text of a notebook. A file that is no notebook is read as JSON. */
 export function notebookText(file: string, filename: string) {
-  const notebook = asRecord(parsedJson(file));
+  const notebook = recordOrNull(parsedJson(file));
   const cells = notebook === null ? null : cellsOf(notebook);
   if (notebook === null || cells === null) {
     return {
@@ -27,7 +27,7 @@ export function notebookText(file: string, filename: string) {
   }
   const reader = new NotebookReader(languageOf(notebook));
   for (const cell of cells) reader.read(cell);
-  const title = onOneLine(textOf(asRecord(notebook.metadata)?.title));
+  const title = onOneLine(textOf(recordOrNull(notebook.metadata)?.title));
   return {
     pieces: [reader.blocks.join("\n\n")],
     title: title === "" ? null : shortTitle(title),
@@ -65,7 +65,7 @@ class NotebookReader {
         this.blocks.push(`${"#".repeat(Math.min(6, Number(cell.level) || 1))} ${onOneLine(source)}`);
         break;
       default:
-        // pictures that are written into the text
+        // of pictures that are embedded in the text, only the alternative text is kept
         this.#write(readable(source.replace(/!\[([^\]]{0,200})\]\(data:[^)]*\)/g, "$1")));
     }
   }
@@ -75,7 +75,7 @@ class NotebookReader {
   }
 
   #readOutput(output: JsonRecord): void {
-    const data = asRecord(output.data) ?? output;
+    const data = recordOrNull(output.data) ?? output;
     if (output.output_type === "error" || output.output_type === "pyerr") {
       this.#write(`Error: ${onOneLine(`${textOf(output.ename)}: ${textOf(output.evalue)}`)}`);
       return;
@@ -108,10 +108,6 @@ class NotebookReader {
   }
 }
 
-function asRecord(value: unknown): JsonRecord | null {
-  return isRecord(value) ? value : null;
-}
-
 function cellsOf(notebook: JsonRecord): readonly JsonRecord[] | null {
   if (Array.isArray(notebook.cells)) return recordsIn(notebook.cells);
   if (!Array.isArray(notebook.worksheets)) return null;
@@ -119,7 +115,9 @@ function cellsOf(notebook: JsonRecord): readonly JsonRecord[] | null {
 }
 
 function languageOf({ metadata }: JsonRecord): string {
-  const found = asRecord(asRecord(metadata)?.language_info)?.name ?? asRecord(asRecord(metadata)?.kernelspec)?.language;
+  const found =
+    recordOrNull(recordOrNull(metadata)?.language_info)?.name ??
+    recordOrNull(recordOrNull(metadata)?.kernelspec)?.language;
   return typeof found === "string" && /^[\w+#-]{1,20}$/.test(found) ? found : "";
 }
 

@@ -49,7 +49,7 @@ export class ChartReader implements XmlHandler {
   #axis: Axis | null = null;
   #isTitle = false;
   #rich: DrawingText | null = null;
-  #one: Series | null = null;
+  #current: Series | null = null;
   #list: List | null = null;
   #index = 0;
   #pointFormat: string | null = null;
@@ -84,26 +84,26 @@ export class ChartReader implements XmlHandler {
         else return "skip";
         break;
       case "c:ser":
-        this.#one = { name: null, categories: null, values: null, sizes: null };
-        this.#series.push(this.#one);
+        this.#current = { name: null, categories: null, values: null, sizes: null };
+        this.#series.push(this.#current);
         break;
       case "c:tx":
         this.#begin();
-        if (this.#one !== null) this.#one.name = this.#list;
+        if (this.#current !== null) this.#current.name = this.#list;
         break;
       case "c:cat":
       case "c:xVal":
         this.#begin();
-        if (this.#one !== null) this.#one.categories = this.#list;
+        if (this.#current !== null) this.#current.categories = this.#list;
         break;
       case "c:val":
       case "c:yVal":
         this.#begin();
-        if (this.#one !== null) this.#one.values = this.#list;
+        if (this.#current !== null) this.#current.values = this.#list;
         break;
       case "c:bubbleSize":
         this.#begin();
-        if (this.#one !== null) this.#one.sizes = this.#list;
+        if (this.#current !== null) this.#current.sizes = this.#list;
         break;
       case "c:numCache":
       case "c:numLit":
@@ -159,7 +159,7 @@ export class ChartReader implements XmlHandler {
         this.#list = null;
         break;
       case "c:ser":
-        this.#one = null;
+        this.#current = null;
         break;
       case "c:formatCode":
       case "c:f":
@@ -203,7 +203,7 @@ export class ChartReader implements XmlHandler {
     const joined = new Map<number, string>();
     const names = outer.map(() => "");
     for (const index of [...inner.keys()].sort((one, other) => one - other)) {
-      // an outer name holds for the categories behind it, too
+      // an outer name also applies to the categories after it
       for (const [at, level] of outer.entries()) names[at] = level.get(index) ?? names[at] ?? "";
       joined.set(index, [...names.toReversed(), inner.get(index) ?? ""].filter((part) => part !== "").join(" "));
     }

@@ -69,7 +69,7 @@ function shortened(name: string): string {
   return name.length <= NAME_UNITS_MAX ? name : `${name.slice(0, NAME_UNITS_MAX - 1).toWellFormed()}…`;
 }
 
-/** Groups series that have the same categories. Series without categories belong to all. */
+/** Groups series that have the same categories. Series without categories belong to the first group. */
 function groupsOf(series: readonly ChartSeries[]): ChartSeries[][] {
   const groups = new Map<string, ChartSeries[]>();
   for (const each of series) {

@@ -13,7 +13,7 @@ import { type NumeralKind, numeral, withoutMarker } from "./lists.ts";
 import type { RelatedBlocks } from "./related-blocks.ts";
 import type { RunPosition } from "./scripted-text.ts";
 import { symbolOf } from "./symbols.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isOn, isSet, type XmlHandler } from "./xml.ts";
 
 /** Contents of other parts of the document to which paragraphs and tables refer. */
 export interface WordContext {
@@ -445,12 +445,7 @@ function blocksOf({ sink }: Flow): readonly Block[] {
   return sink instanceof BlockList ? sink.blocks : [];
 }
 
-/** Whether an on/off property is on (ECMA-376-1, 17.17.4). */
-function isOn({ val = "1" }: Attributes): boolean {
-  return !/^(?:0|false|off|none)$/.test(val);
-}
-
 function isFirstRowMarked({ firstRow, val = "0" }: Attributes): boolean {
-  if (firstRow !== undefined) return /^(?:1|true|on)$/.test(firstRow);
+  if (firstRow !== undefined) return isSet(firstRow);
   return (Number.parseInt(val, 16) & 0x20) !== 0;
 }

@@ -3,7 +3,7 @@
 
 import type { OfficePackage } from "./package.ts";
 import type { RunPosition } from "./scripted-text.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isSet, type XmlHandler } from "./xml.ts";
 
 /** Properties that a style gives to its paragraphs or runs. A property is null if the style does not set it. */
 export interface WordStyle {
@@ -112,7 +112,7 @@ class StyleReader implements XmlHandler {
         if (type !== "paragraph" && type !== "character") return "skip";
         this.#style = { name: "", basedOn: null, outline: null, listId: null, listLevel: null, position: null };
         this.styles.set(styleId, this.#style);
-        if (type === "paragraph" && /^(?:1|true|on)$/.test(isDefault)) this.defaultId = styleId;
+        if (type === "paragraph" && isSet(isDefault)) this.defaultId = styleId;
         break;
       }
       case "w:docDefaults":

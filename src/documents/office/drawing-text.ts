@@ -5,7 +5,7 @@ import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import { EquationReader } from "./equation.ts";
 import { listItem, type NumeralKind, numeral } from "./lists.ts";
 import { type RunPosition, ScriptedText } from "./scripted-text.ts";
-import type { Attributes } from "./xml.ts";
+import { type Attributes, isSet } from "./xml.ts";
 
 /** A paragraph of a text body. */
 export interface DrawingParagraph {
@@ -65,7 +65,7 @@ export class DrawingText {
         this.#position = "line";
         break;
       case "a:rPr":
-        this.#isRunBold = attributes.b === "1" || attributes.b === "true";
+        this.#isRunBold = isSet(attributes.b);
         this.#position = positionOf(attributes.baseline);
         break;
       case "a:br":

@@ -28,9 +28,10 @@ export const XLSX: FileFormat = {
     if (sample.container?.kind === "zip" && sample.container.entryNames.includes("xl/workbook.bin")) return null;
     return recogniseOpenXml(sample, "xl/", "xlsx");
   },
-  async read({ bytes }) {
-    return (await import("./xlsx.ts")).readXlsx(bytes);
+  async read({ bytes, pictures }) {
+    return (await import("./xlsx.ts")).readXlsx(bytes, undefined, pictures);
   },
+  openPictures: async (bytes) => (await import("./package.ts")).openOfficePictures(bytes),
 };
 
 /** PowerPoint presentations. */

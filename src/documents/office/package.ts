@@ -6,7 +6,7 @@ import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
 import { decodePicture } from "../pictures/decode.ts";
-import { type FilePictures, NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { descriptionOf, type FilePictures, NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import { type Block, onOneLine } from "../text-writer.ts";
 import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
@@ -64,9 +64,13 @@ export class OfficePackage {
   /** The text of a picture as a block; none if the part is no picture that is read, or shows no text. */
   pictureBlocks(part: string): Block[] {
     if (!PICTURE.test(part) || !this.has(part)) return [];
-    const lines = this.pictures.text(part)?.lines ?? [];
-    if (lines.length === 0) return [];
-    return [{ text: `[picture: ${lines.map(({ text }) => onOneLine(text)).join("\n")}]`, series: null }];
+    const picture = this.pictures.text(part);
+    const lines = picture?.lines ?? [];
+    const shown = descriptionOf(picture);
+    const description: Block[] = shown === null ? [] : [{ text: shown, series: null }];
+    if (lines.length === 0) return description;
+    const text = `[picture: ${lines.map((line) => onOneLine(line.text)).join("\n")}]`;
+    return [{ text, series: null, ocrConfidence: this.pictures.confidence(part) ?? undefined }, ...description];
   }
 
   /**
@@ -134,6 +138,7 @@ export async function openOfficePictures(bytes: Uint8Array): Promise<FilePicture
       const isTiff = /\.tiff?$/i.test(part);
       return isTiff ? (await import("../pictures/tiff.ts")).openTiff(picture).read(0) : decodePicture(picture);
     },
+    encoded: async (part) => (/\.tiff?$/i.test(part) ? null : document.bytesOf(part)),
   };
 }
 

@@ -5,7 +5,7 @@ import { type Block, onOneLine } from "../text-writer.ts";
 import { blocksOfParagraphs, type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
 import type { RelatedBlocks } from "./related-blocks.ts";
 import { type Cell, TableRows } from "./table.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isSet, type XmlHandler } from "./xml.ts";
 
 /** Placeholders that are skipped: slide numbers, dates, footers, and the picture of the slide above its notes. */
 const SKIPPED_PLACEHOLDERS = new Set(["sldNum", "dt", "ftr", "hdr", "sldImg"]);
@@ -120,13 +120,13 @@ class SlideTable {
   #above = new Map<number, string>();
 
   open(name: string, attributes: Attributes): void {
-    if (name === "a:tblPr" && isOn(attributes.firstRow)) this.#rows = new TableRows("likely");
+    if (name === "a:tblPr" && isSet(attributes.firstRow)) this.#rows = new TableRows("likely");
     if (name === "a:tr") {
       this.#row = [];
       this.#column = 0;
     }
     if (name !== "a:tc") return;
-    const isMerged = isOn(attributes.hMerge) ? "across" : isOn(attributes.vMerge) ? "down" : null;
+    const isMerged = isSet(attributes.hMerge) ? "across" : isSet(attributes.vMerge) ? "down" : null;
     const span = Math.min(Math.max(Number.parseInt(attributes.gridSpan ?? "1", 10) || 1, 1), COLUMNS_MAX);
     this.#cell = { text: "", isBold: false, span, isMerged };
   }
@@ -158,8 +158,4 @@ class SlideTable {
   #write(lines: Iterable<string>): void {
     for (const text of lines) this.#blocks.push({ text, series: this.#rows.series });
   }
-}
-
-function isOn(value: string | undefined): boolean {
-  return value === "1" || value === "true";
 }

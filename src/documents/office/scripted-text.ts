@@ -11,7 +11,7 @@ interface Run {
   readonly position: RunPosition;
 }
 
-/** Number of UTF-16 code units that are considered before and behind a script. */
+/** Number of UTF-16 code units that are considered before and after a script. */
 const BESIDE_UNITS = 80;
 
 /** The runs of one paragraph. */
@@ -51,7 +51,7 @@ function writtenScript(text: string, position: RunPosition, tail: string, next: 
   const after = behind + (next?.position === "line" ? next.text.slice(0, BESIDE_UNITS).replace(/\n.*$/s, "") : "");
   if (position === "lowered") return `${before}${subscript(script, { before: line, after })}${behind}`;
   const shown = superscript(script, { before: line, after, isNote: position === "note" });
-  // what stands behind an exponent would be read as part of it
+  // a letter or digit after an exponent would be read as part of it
   const isGlued = shown.startsWith("^") && /\d\d$|\p{L}[\p{L}\p{N}]$/u.test(shown.slice(-1) + after.slice(0, 1));
   const gap = isGlued ? " " : "";
   return `${before}${shown}${gap}${behind}`;

@@ -1,5 +1,5 @@
-// Reads what is drawn on a sheet (ECMA-376-1, 20.5): text boxes, shapes, diagrams and charts, each with the cells that
-// it covers.
+// Reads what is drawn on a sheet (ECMA-376-1, 20.5): text boxes, shapes, diagrams, charts and pictures, each with
+// the cells that it covers.
 
 import { nameOfRange } from "../../domain/cell-range.ts";
 import type { Block } from "../text-writer.ts";
@@ -41,7 +41,7 @@ class DrawingReader implements XmlHandler {
   #blocks: Block[] = [];
   #text: DrawingText | null = null;
 
-  /** @param related returns the blocks of a diagram or chart */
+  /** @param related returns the blocks of a diagram, chart or picture */
   constructor(private readonly related: RelatedBlocks) {}
 
   open(name: string, attributes: Attributes): "skip" | undefined {
@@ -72,6 +72,7 @@ class DrawingReader implements XmlHandler {
       case "c:chart":
       case "cx:chart":
       case "dgm:relIds":
+      case "a:blip":
         this.#add(this.related(name, attributes));
         break;
     }

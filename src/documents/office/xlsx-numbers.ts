@@ -134,7 +134,7 @@ function timeOf(section: string): TimePrecision | null {
   if (/^(?:\[[^\]]*\])*\s*general/i.test(section)) return null;
   const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
   const letters = tokens.filter((token) => token.length === 1).join("");
-  // an `e` behind a digit placeholder belongs to scientific notation; others are years of the East Asian calendars
+  // an `e` after a digit placeholder belongs to scientific notation; others are years of the East Asian calendars
   if (!isElapsed && !/[ymdhsb]/i.test(letters.replace(/am\/pm|a\/p/gi, "")) && !/^[^0#?]*e/i.test(letters)) return null;
   const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|[yeb]+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
   // `m` means minutes if it follows hours or precedes seconds; otherwise it means months

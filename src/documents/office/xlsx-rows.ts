@@ -177,7 +177,10 @@ class GroupWriter {
     this.#last = line;
   }
 
-  /** The number of header rows. Once a table has bold names, so have the tables behind it; years need no emphasis. */
+  /**
+   * The number of header rows. Once a table of the sheet has bold column names, later tables must have bold ones too,
+   * unless they are years.
+   */
   #headersOf(rows: readonly Line[]): number {
     const count = headerRows(rows, "likely");
     const [last, below] = [rows[count - 1], rows[count]];
@@ -284,8 +287,15 @@ function captionsOf(group: readonly Line[]): number {
  */
 function isListOfValues(rows: readonly Line[]): boolean {
   if (!rows.every(({ cells }) => cells.length === 2)) return false;
+  const [first, ...others] = rows.map(({ cells }) => cells[0]);
+  // numbers below a word are no names
+  if (first !== undefined && !holdsQuantity(first) && others.every((cell) => cell !== undefined && holdsQuantity(cell)))
+    return false;
   const below = rows.slice(1).map(({ cells }) => cells[1]);
-  return below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text));
+  if (below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text))) return true;
+  // numbers and times
+  const quantities = below.filter((cell) => cell !== undefined && holdsQuantity(cell));
+  return new Set(quantities.map((cell) => cell?.isNumber === true)).size > 1;
 }
 
 /** Whether a group of rows is the header of the group after it. */

@@ -29,6 +29,11 @@ export function tableCells({ columns, texts, areNumbers, areBold }: SheetRow): C
   });
 }
 
+/** Codes of headers and footers (ECMA-376-1, 18.3.1.46): page numbers with the words around them, and all others. */
+const PAGE_NUMBER =
+  /(?:(?:pages?|seite|sid[ae]|p[áa]gina|p[áa]g|p|strana|strona|str|sivu|стр(?:аница)?)\.?\s*)?&P(?:\s*(?:\p{L}{1,3}|\/)\s*&N)?/giu;
+const BAND_CODE = /&(?:"[^"]*"|K(?:[0-9A-F]{6}|\d\d[+-]\d{3})|\d{1,3}|[A-Z&])/gi;
+
 /** Contents of other parts of the workbook to which cells refer. */
 export interface SheetContext {
   readonly budget: Budget;
@@ -44,6 +49,8 @@ export class SheetReader implements XmlHandler {
   readonly merged: CellRange[] = [];
   /** Ranges with a filter: their first row is a header. */
   readonly headed: CellRange[] = [];
+  /** Texts of headers and footers of printed pages. */
+  readonly bands: string[] = [];
   #row: SheetRow | null = null;
   #rowNumber = 0;
   #column = -1;
@@ -51,7 +58,7 @@ export class SheetReader implements XmlHandler {
   #style = 0;
   #value = "";
   #formula = "";
-  #into: "value" | "formula" | null = null;
+  #into: "value" | "formula" | "band" | null = null;
   readonly #inline = new RichText();
   #isInline = false;
 
@@ -86,6 +93,15 @@ export class SheetReader implements XmlHandler {
         break;
       case "x:extLst":
         return "skip";
+      case "x:oddHeader":
+      case "x:evenHeader":
+      case "x:firstHeader":
+      case "x:oddFooter":
+      case "x:evenFooter":
+      case "x:firstFooter":
+        this.#into = "band";
+        this.#value = "";
+        break;
       case "x:mergeCell":
       case "x:autoFilter": {
         const range = rangeOfName(attributes.ref ?? "");
@@ -98,7 +114,7 @@ export class SheetReader implements XmlHandler {
 
   text(text: string): void {
     if (this.#isInline) this.#inline.text(text);
-    else if (this.#into === "value") this.#value += text;
+    else if (this.#into === "value" || this.#into === "band") this.#value += text;
     else if (this.#into === "formula") this.#formula += text;
   }
 
@@ -116,6 +132,15 @@ export class SheetReader implements XmlHandler {
       case "x:f":
         this.#into = null;
         break;
+      case "x:oddHeader":
+      case "x:evenHeader":
+      case "x:firstHeader":
+      case "x:oddFooter":
+      case "x:evenFooter":
+      case "x:firstFooter":
+        this.#into = null;
+        this.#addBand(this.#value);
+        break;
       case "x:c":
         this.#addCell();
         break;
@@ -123,6 +148,13 @@ export class SheetReader implements XmlHandler {
         if (this.#row !== null && this.#row.columns.length > 0) this.rows.push(this.#row);
         this.#row = null;
         break;
+    }
+  }
+
+  #addBand(codes: string): void {
+    for (const part of codes.split(/&[LCR]/)) {
+      const text = onOneLine(part.replace(PAGE_NUMBER, "").replace(BAND_CODE, (code) => (code === "&&" ? "&" : "")));
+      if (/[\p{L}\p{N}]/u.test(text) && !this.bands.includes(text)) this.bands.push(text);
     }
   }
 

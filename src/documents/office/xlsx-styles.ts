@@ -2,7 +2,7 @@
 
 import type { OfficePackage } from "./package.ts";
 import { builtInFormat, GENERAL, type NumberFormat, numberFormat } from "./xlsx-numbers.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isOn, type XmlHandler } from "./xml.ts";
 
 /** Style of cells. */
 export interface CellStyle {
@@ -57,7 +57,7 @@ class StyleReader implements XmlHandler {
         if (this.#list === "fonts") this.boldFonts.push(false);
         break;
       case "x:b":
-        if (this.#list === "fonts" && !/^(?:0|false)$/.test(attributes.val ?? "1")) {
+        if (this.#list === "fonts" && isOn(attributes)) {
           this.boldFonts[this.boldFonts.length - 1] = true;
         }
         break;

@@ -14,7 +14,7 @@ import { linesOfSheet, type SheetContent } from "./xlsx-rows.ts";
 import { type SheetContext, SheetReader, type SheetRow } from "./xlsx-sheet.ts";
 import { readCellStyles } from "./xlsx-styles.ts";
 import { RichText } from "./xlsx-text.ts";
-import type { Attributes, XmlHandler } from "./xml.ts";
+import { type Attributes, isSet, type XmlHandler } from "./xml.ts";
 
 /** Reads an XLSX file, see `officeReader`. */
 export const readXlsx = officeReader(workbookText);
@@ -60,35 +60,41 @@ function writeSheet(document: OfficePackage, sheet: Sheet, shared: Shared, write
   const { name, isHidden, part, isWorksheet } = sheet;
   const related = document.relationships(part);
   const content = isWorksheet ? sheetContent(document, sheet, shared, related) : EMPTY_SHEET;
-  const { rows, notes } = content;
+  const { rows, notes, bands } = content;
   if (isWorksheet) shared.ranges.keep(name, rows);
   const drawn = related
     .filter(({ type }) => type === "drawing")
     .flatMap(({ target }) => readDrawings(document, target, (range) => shared.ranges.valuesOf(range)));
-  if (rows.length === 0 && notes.size === 0 && drawn.length === 0) return;
+  if (rows.length === 0 && notes.size === 0 && bands.length === 0 && drawn.length === 0) return;
   writer.mark({ sheet: name });
   writer.write({ text: `## ${name}${isHidden ? " (hidden)" : ""}`, series: null });
   for (const { text, cells, group } of linesOfSheet(content, document.budget)) {
     writer.write({ text, series: group }, cells);
   }
   writeNotes(rows, notes, writer);
+  for (const text of bands) writer.write({ text, series: null });
   for (const { cells, blocks } of drawn) for (const block of blocks) writer.write(block, cells ?? undefined);
 }
 
-const EMPTY_SHEET: SheetContent = { rows: [], merged: [], headed: [], notes: new Map() };
+/** A sheet with the texts of headers and footers of its printed pages. */
+interface PrintedSheet extends SheetContent {
+  readonly bands: readonly string[];
+}
+
+const EMPTY_SHEET: PrintedSheet = { rows: [], merged: [], headed: [], bands: [], notes: new Map() };
 
 function sheetContent(
   document: OfficePackage,
   { part }: Sheet,
   { context, people }: Shared,
   related: readonly Relationship[],
-): SheetContent {
+): PrintedSheet {
   const reader = new SheetReader(context);
   document.read(part, "x", reader);
   if (!reader.wasFound) refuse(`The file is damaged: its part ${part} is no sheet.`);
   const tables = related.filter(({ type }) => type === "table").flatMap(({ target }) => headedRange(document, target));
-  const { rows, merged, headed } = reader;
-  return { rows, merged, headed: [...headed, ...tables], notes: readCellNotes(document, related, people) };
+  const { rows, merged, headed, bands } = reader;
+  return { rows, merged, headed: [...headed, ...tables], bands, notes: readCellNotes(document, related, people) };
 }
 
 /** Writes comments on cells that are empty. */
@@ -127,7 +133,7 @@ class WorkbookReader implements XmlHandler {
 
   open(name: string, attributes: Attributes): undefined {
     if (name === "x:workbook") this.wasFound = true;
-    if (name === "x:workbookPr") this.is1904 = /^(?:1|true|on)$/.test(attributes.date1904 ?? "");
+    if (name === "x:workbookPr") this.is1904 = isSet(attributes.date1904);
     if (name !== "x:sheet") return;
     const { name: sheetName = "", state = "visible", "r:id": id = "" } = attributes;
     this.sheets.push({ name: onOneLine(sheetName) || "Sheet", isHidden: state !== "visible", id });

@@ -10,9 +10,14 @@ import { type Budget, refuse } from "../budget.ts";
  */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Whether an on/off property is on, as it is without a value. */
+/** Whether an on/off property (ECMA-376-1, 17.17.4) is on. Without a value, it is. */
 export function isOn({ val = "1" }: Attributes): boolean {
-  return !/^(?:0|false|off)$/.test(val);
+  return !/^(?:0|false|off|none)$/.test(val);
+}
+
+/** Whether the value of an attribute that is off by default is on. */
+export function isSet(value: string | undefined): boolean {
+  return value !== undefined && /^(?:1|true|on)$/.test(value);
 }
 
 /** Receives the elements of a part. Their names are like `w:p`, whatever prefix the file uses. */

@@ -7,9 +7,12 @@ import { refuse } from "../budget.ts";
 import { countWere, ENCRYPTED, type ReadDocument } from "../document.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
 import { type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
+import { type RunPosition, ScriptedText } from "../office/scripted-text.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import type { Attributes, XmlHandler } from "../office/xml.ts";
 import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
+import { cellValue } from "./cell-values.ts";
+import { OpenSheet } from "./open-sheet.ts";
 import { Styles } from "./styles.ts";
 
 /** Reads an ODT, ODS or ODP file, see `officeReader`. */
@@ -55,14 +58,18 @@ interface OpenTable {
   column: number;
   rowRepeats: number;
   isHeader: boolean;
+  /** The sheet that the table is; null in texts and slides. */
+  readonly sheet: OpenSheet | null;
   /** Attributes of the open cell. */
-  cell: { readonly repeats: number; readonly span: number } | null;
+  cell: { readonly repeats: number; readonly span: number; readonly rows: number; readonly value: Attributes } | null;
   cellBlocks: string[];
   isBold: boolean;
 }
 
 /** Maximum number of columns that a cell spans or repeats. LibreOffice has 16,384. */
 const COLUMNS_MAX = 16_384;
+/** Maximum number of rows that a cell spans. LibreOffice has as many. */
+const ROWS_MAX = 1_048_576;
 /** Elements whose content is no text of the document. */
 const SKIPPED = new Set([
   "text:tracked-changes",
@@ -84,17 +91,18 @@ const SKIPPED = new Set([
 class BodyReader implements XmlHandler {
   wasFound = false;
   readonly writer: TextWriter;
-  /** Headers and footers, each once. */
+  /** The texts that the scope `running` collects, each once. */
   readonly blocks = new Set<string>();
   readonly #notes: string[] = [];
   /** Texts of open paragraphs: notes and text boxes have paragraphs within paragraphs. */
-  readonly #paragraphs: { parts: string[]; readonly level: number | null; isAllBold: boolean }[] = [];
-  readonly #lists: { readonly style: string; readonly numbers: number; isFirst: boolean }[] = [];
+  readonly #paragraphs: { readonly text: ScriptedText; readonly level: number | null; isAllBold: boolean }[] = [];
+  /** Open lists, outermost first. `isItemStart`: the next paragraph begins an item. */
+  readonly #lists: { readonly style: string; readonly level: number; isItemStart: boolean }[] = [];
+  /** Number of the last item of each list level, from 1. */
   readonly #numbers: number[] = [];
   readonly #tables: OpenTable[] = [];
   readonly #spans: {
-    readonly raised: -1 | 0 | 1;
-    hasMark: boolean;
+    readonly position: RunPosition;
     readonly isBold: boolean;
     readonly isHidden: boolean;
   }[] = [];
@@ -110,9 +118,10 @@ class BodyReader implements XmlHandler {
   readonly #slideBlocks: string[] = [];
   #inNotes = false;
   #inSlide = false;
-  #pictures = 0;
-  #charts = 0;
+  #unreadPictures = 0;
+  #unreadObjects = 0;
 
+  /** @param scope `running` reads headers and footers, or a whole embedded document, into `blocks` */
   constructor(
     private readonly document: OfficePackage,
     private readonly styles: Styles,
@@ -124,8 +133,8 @@ class BodyReader implements XmlHandler {
   /** What was not read. */
   warnings(): readonly string[] {
     const found: string[] = [];
-    if (this.#pictures > 0) found.push(`${countWere(this.#pictures, "picture")} not read.`);
-    if (this.#charts > 0) found.push(`${countWere(this.#charts, "embedded object")} not read.`);
+    if (this.#unreadPictures > 0) found.push(`${countWere(this.#unreadPictures, "picture")} not read.`);
+    if (this.#unreadObjects > 0) found.push(`${countWere(this.#unreadObjects, "embedded object")} not read.`);
     return found;
   }
 
@@ -147,12 +156,13 @@ class BodyReader implements XmlHandler {
       case "text:h":
       case "text:p":
         this.#paragraphs.push({
-          parts: [],
+          text: new ScriptedText(),
           level: name === "text:h" ? Number(attributes["outline-level"] ?? 1) || 1 : null,
           isAllBold: true,
         });
         this.#spans.push({
-          ...{ raised: 0, hasMark: false, isBold: this.styles.isBold(attributes["style-name"]) },
+          position: this.styles.position(attributes["style-name"]) ?? "line",
+          isBold: this.styles.isBold(attributes["style-name"]),
           isHidden: this.styles.isHidden(attributes["style-name"]),
         });
         break;
@@ -160,8 +170,6 @@ class BodyReader implements XmlHandler {
         this.#openSpan(attributes["style-name"]);
         break;
       case "text:tab":
-        this.#add(" ");
-        break;
       case "text:s":
         this.#add(" ");
         break;
@@ -222,18 +230,18 @@ class BodyReader implements XmlHandler {
         this.#inNotes = true;
         break;
       case "draw:image":
-        this.#pictures += 1;
+        this.#unreadPictures += 1;
         return "skip";
       case "draw:object":
         this.#openObject(attributes);
         return "skip";
       case "draw:object-ole":
       case "draw:plugin":
-        this.#charts += 1;
+        this.#unreadObjects += 1;
         return "skip";
       case "svg:title":
       case "svg:desc":
-        this.#paragraphs.push({ parts: [], level: null, isAllBold: false });
+        this.#paragraphs.push({ text: new ScriptedText(), level: null, isAllBold: false });
         break;
     }
     return undefined;
@@ -315,22 +323,14 @@ class BodyReader implements XmlHandler {
     if (paragraph === undefined) return;
     const span = this.#spans.at(-1);
     if (span?.isHidden === true) return;
-    if (span !== undefined && span.raised !== 0 && !span.hasMark && text.trim() !== "") {
-      span.hasMark = true;
-      const before = paragraph.parts.at(-1)?.at(-1) ?? "";
-      if (/[\p{L}\p{N})\]}]/u.test(before)) paragraph.parts.push(span.raised === 1 ? "^" : "_");
-    }
     if (text.trim() !== "" && span?.isBold !== true) paragraph.isAllBold = false;
-    paragraph.parts.push(text);
+    paragraph.text.add(text, span?.position ?? "line");
   }
 
   #openSpan(style: string | undefined): void {
     const outer = this.#spans.at(-1);
-    const raised = this.styles.raised(style) || (outer?.raised ?? 0);
-    const isSame = raised === outer?.raised;
     this.#spans.push({
-      raised,
-      hasMark: isSame && outer.hasMark,
+      position: this.styles.position(style) ?? outer?.position ?? "line",
       isBold: this.styles.isBold(style) || outer?.isBold === true,
       isHidden: this.styles.isHidden(style) || outer?.isHidden === true,
     });
@@ -342,7 +342,7 @@ class BodyReader implements XmlHandler {
     if (attributes["continue-numbering"] !== "true" || this.#numbers[level] === undefined) {
       this.#numbers[level] = (this.styles.label(style, level)?.start ?? 1) - 1;
     }
-    this.#lists.push({ style, numbers: level, isFirst: false });
+    this.#lists.push({ style, level, isItemStart: false });
   }
 
   #closeList(): void {
@@ -354,16 +354,16 @@ class BodyReader implements XmlHandler {
     if (list === undefined) return;
     const start = Number(attributes["start-value"]);
     if (isNumbered) {
-      this.#numbers[list.numbers] = Number.isInteger(start) ? start : (this.#numbers[list.numbers] ?? 0) + 1;
+      this.#numbers[list.level] = Number.isInteger(start) ? start : (this.#numbers[list.level] ?? 0) + 1;
     }
-    list.isFirst = isNumbered;
+    list.isItemStart = isNumbered;
   }
 
   /** The list item that a paragraph is; the paragraph itself if it is none. */
   #asItem(text: string): string {
     const list = this.#lists.at(-1);
-    if (list?.isFirst !== true) return text;
-    list.isFirst = false;
+    if (list?.isItemStart !== true) return text;
+    list.isItemStart = false;
     const level = this.#lists.length;
     const label = this.styles.label(list.style, level);
     if (label === null) return listItem(level - 1, null, text);
@@ -378,7 +378,7 @@ class BodyReader implements XmlHandler {
   #endParagraph(): void {
     const paragraph = this.#paragraphs.pop();
     if (paragraph === undefined) return;
-    const text = readable(paragraph.parts.join("").replace(/[ \t]+/g, " "));
+    const text = readable(paragraph.text.take().replace(/[ \t]+/g, " "));
     if (text === "") return;
     const apart = this.#apart.at(-1);
     if (apart !== undefined) {
@@ -424,7 +424,8 @@ class BodyReader implements XmlHandler {
     const author = onOneLine(apart.author);
     const comment = `Comment${author === "" ? "" : ` (${author})`}: ${text}`;
     const table = this.#tables.at(-1);
-    if (table?.cell != null) table.cellBlocks.push(`[${comment}]`);
+    if (table?.sheet != null) table.sheet.addComment(author, text, table.column);
+    else if (table?.cell != null) table.cellBlocks.push(`[${comment}]`);
     else if (this.#inSlide) this.#slideBlocks.push(comment);
     else this.#add(` [${comment}] `);
   }
@@ -435,25 +436,29 @@ class BodyReader implements XmlHandler {
   }
 
   #openTable(name: string): void {
-    if (this.#tables.length === 0 && this.#isSpreadsheet && name !== "") {
+    if (this.#tables.length === 0 && this.#hasSheets && name !== "") {
       this.writer.mark({ sheet: name });
       this.writer.write({ text: `## ${onOneLine(name) || "Sheet"}`, series: null });
     }
     this.#tables.push({
       rows: new TableRows("likely"),
-      ...{ cells: [], column: 0, rowRepeats: 1, isHeader: false, cell: null, cellBlocks: [], isBold: true },
+      sheet: this.#tables.length === 0 && this.#hasSheets ? new OpenSheet(this.document.budget) : null,
+      cells: [],
+      column: 0,
+      rowRepeats: 1,
+      isHeader: false,
+      cell: null,
+      cellBlocks: [],
+      isBold: true,
     });
-  }
-
-  get #isSpreadsheet(): boolean {
-    return this.#hasSheets;
   }
 
   #openCell(attributes: Attributes): void {
     this.#withTable((table) => {
       const repeats = Math.min(Math.max(1, Number(attributes["number-columns-repeated"] ?? 1) || 1), COLUMNS_MAX);
       const span = Math.min(Math.max(1, Number(attributes["number-columns-spanned"] ?? 1) || 1), COLUMNS_MAX);
-      table.cell = { repeats, span };
+      const rows = Math.min(Math.max(1, Number(attributes["number-rows-spanned"] ?? 1) || 1), ROWS_MAX);
+      table.cell = { repeats, span, rows, value: attributes };
       table.cellBlocks = [];
       table.isBold = true;
     });
@@ -462,9 +467,16 @@ class BodyReader implements XmlHandler {
   #endCell(): void {
     this.#withTable((table) => {
       if (table.cell === null) return;
-      const { repeats, span } = table.cell;
-      const text = onOneLine(table.cellBlocks.join(" "));
-      if (text !== "") {
+      const { repeats, span, rows, value } = table.cell;
+      const shown = onOneLine(table.cellBlocks.join(" "));
+      const { text, isNumber } = cellValue(shown, value);
+      if (text !== "" && table.sheet !== null) {
+        this.document.budget.addText(text.length * repeats);
+        const isBold = table.isBold && shown !== "";
+        for (let at = 0; at < repeats; at++) {
+          table.sheet.addCell({ text, isNumber, isBold }, table.column + at, [rows, span]);
+        }
+      } else if (text !== "") {
         this.document.budget.addCells(repeats);
         this.document.budget.addText(text.length * repeats);
         for (let at = 0; at < repeats; at++) {
@@ -478,6 +490,7 @@ class BodyReader implements XmlHandler {
 
   #endRow(): void {
     const table = this.#tables.at(-1);
+    table?.sheet?.endRow(table.rowRepeats);
     if (table === undefined || table.cells.length === 0) return;
     const outer = this.#tables.at(-2);
     if (outer !== undefined) {
@@ -495,6 +508,7 @@ class BodyReader implements XmlHandler {
   #endTable(): void {
     const table = this.#tables.pop();
     if (table === undefined || this.#tables.length > 0) return;
+    for (const { text, cells, group } of table.sheet?.lines() ?? []) this.writer.write({ text, series: group }, cells);
     for (const text of table.rows.end()) this.#writeRow(text, table);
   }
 
@@ -537,24 +551,24 @@ class BodyReader implements XmlHandler {
     const href = Object.entries(attributes).find(([name]) => name.endsWith("href"))?.[1] ?? "";
     const part = `${href.replace(/^\.\//, "")}/content.xml`;
     if (!this.document.has(part)) {
-      this.#charts += 1;
+      this.#unreadObjects += 1;
       return;
     }
     const inner = new BodyReader(this.document, this.styles, "running");
     inner.#inMaster = true;
     this.document.read(part, "office", inner);
     const lines = [...inner.blocks];
-    if (lines.length === 0) this.#charts += 1;
+    if (lines.length === 0) this.#unreadObjects += 1;
     const table = this.#tables.at(-1);
     if (table?.cell != null) table.cellBlocks.push(...lines);
     else if (this.#inSlide) this.#slideBlocks.push(...lines);
     else for (const text of lines) this.#objectLines.push(text);
   }
 
-  /** Lines of embedded documents, which are written behind the paragraph that they stand in. */
+  /** Lines of embedded documents in a text. They are written after the body. */
   readonly #objectLines: string[] = [];
 
-  /** Writes what stands behind the body: notes, and lines of embedded documents. */
+  /** Writes what follows the body: lines of embedded documents, and notes. */
   finish(): void {
     for (const text of this.#objectLines) this.writer.write({ text, series: this.#objectLines });
     for (const [at, note] of this.#notes.entries()) {

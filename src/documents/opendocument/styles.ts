@@ -24,8 +24,8 @@ const KINDS: Readonly<Record<string, NumeralKind>> = {
 
 /** The styles of a document. `open` and `close` receive the elements of `styles.xml` and `content.xml`. */
 export class Styles {
-  /** 1: superscript; -1: subscript. By style name. */
-  readonly #raised = new Map<string, -1 | 1>();
+  /** By style name. Absent: on the line. */
+  readonly #positions = new Map<string, "raised" | "lowered">();
   readonly #bold = new Set<string>();
   readonly #hidden = new Set<string>();
   /** Labels of list levels, from 1, by style name. */
@@ -51,8 +51,9 @@ export class Styles {
     }
   }
 
-  raised(style: string | undefined): -1 | 0 | 1 {
-    return this.#raised.get(style ?? "") ?? 0;
+  /** null if the style leaves the text where it is. */
+  position(style: string | undefined): "raised" | "lowered" | null {
+    return this.#positions.get(style ?? "") ?? null;
   }
 
   isBold(style: string | undefined): boolean {
@@ -70,9 +71,9 @@ export class Styles {
 
   #readText(attributes: Attributes): void {
     const position = attributes["text-position"] ?? "";
-    if (position.startsWith("super")) this.#raised.set(this.#style, 1);
-    else if (position.startsWith("sub") || position.startsWith("-")) this.#raised.set(this.#style, -1);
-    else if (/^[1-9]\d*%/.test(position)) this.#raised.set(this.#style, 1);
+    if (position.startsWith("super")) this.#positions.set(this.#style, "raised");
+    else if (position.startsWith("sub") || position.startsWith("-")) this.#positions.set(this.#style, "lowered");
+    else if (/^[1-9]\d*%/.test(position)) this.#positions.set(this.#style, "raised");
     const bold = Object.entries(attributes).find(([name]) => name.endsWith("font-weight"))?.[1];
     if (bold === "bold") this.#bold.add(this.#style);
     if (attributes["text:display"] === "none") this.#hidden.add(this.#style);

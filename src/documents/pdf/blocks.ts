@@ -2,6 +2,7 @@
 // the blocks.
 
 import { isRightToLeft, median, quantile, type Row, withoutSymbols } from "./segments.ts";
+import type { TableContent } from "./table-header.ts";
 import { tableAt } from "./tables.ts";
 
 /** A paragraph, heading, list item or table. */
@@ -49,6 +50,8 @@ export interface TableBlock {
   readonly kind: "table";
   readonly page: number;
   readonly lines: readonly string[];
+  /** The cells, if the table may continue on the next page. */
+  readonly content?: TableContent;
   /** Absent for a table that is no part of the page, such as a note. */
   readonly extent?: Extent;
 }
@@ -88,7 +91,13 @@ export function blocksOf(rows: readonly Row[], place: BlockPlace): readonly Bloc
     if (table !== null) {
       endText();
       const extent = extentOf(rows.slice(at, at + table.rowCount));
-      blocks.push({ kind: "table", page: place.page, lines: table.lines, extent });
+      blocks.push({
+        kind: "table",
+        page: place.page,
+        lines: table.lines,
+        extent,
+        ...(table.content !== undefined && { content: table.content }),
+      });
       at += table.rowCount;
     } else {
       const row = rows[at];

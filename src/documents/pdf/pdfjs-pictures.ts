@@ -137,7 +137,6 @@ async function imagesOf(page: PDFPageProxy): Promise<{ images: DrawnImage[]; los
     else if (operator === OPS.paintImageXObject) await add(await objectOf(page, args[0]), place, false);
     else if (operator === OPS.paintInlineImageXObject) await add(args[0], place, false);
     else if (operator === OPS.paintImageMaskXObject) await add(await maskData(page, args[0]), place, true);
-    else if (operator === OPS.paintSolidColorImageMask) continue;
   }
   return { images, lost };
 }

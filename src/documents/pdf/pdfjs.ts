@@ -4,8 +4,11 @@
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { processorMs } from "../processor-time.ts";
 import { ANNOTATIONS_MAX, type Area, fieldOf, noteOf, type PageNote } from "./annotations.ts";
+import type { Rule } from "./borders.ts";
 import { type Field, withFieldValues } from "./fields.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
+import { rulesOf } from "./pdfjs-rules.ts";
+import { mayHoldTable } from "./ruled-tables.ts";
 import type { Face, Run } from "./runs.ts";
 
 /** The text of a page. */
@@ -16,6 +19,8 @@ export interface PageText {
   readonly isUndecodable: boolean;
   /** What people have added to the page. */
   readonly notes: readonly PageNote[];
+  /** Lines along the axes of the first layer, if its text may be a table. */
+  readonly rules: readonly Rule[];
 }
 
 /** The runs of a page with one text direction. */
@@ -79,6 +84,8 @@ const FACE_MS_MAX = 8_000;
 const FACE_PAGE_MS_MAX = 2_000;
 /** Maximum processor time for reading the glyphs of Arabic pages, in milliseconds. */
 const GLYPH_MS_MAX = 8_000;
+/** Maximum processor time for reading the lines of tables, in milliseconds. */
+const RULE_MS_MAX = 6_000;
 /** Maximum rotation in degrees of text that counts as upright, because scans are slightly rotated. */
 const ASKEW_DEGREES_MAX = 2;
 /** Maximum number of text directions per page. Text on a curve has one direction per letter. */
@@ -182,6 +189,7 @@ class PdfjsDocument implements OpenPdf {
   private facePages = 0;
   private faceMs = 0;
   private glyphMs = 0;
+  private ruleMs = 0;
 
   constructor(
     private readonly document: PDFDocumentProxy,
@@ -226,7 +234,8 @@ class PdfjsDocument implements OpenPdf {
       const shown = isUndecodable ? decoded : items.flatMap((item) => asWritten(item, undecodable));
       const layers = layersOf(shown, fonts, this.faces, page);
       const { fields, notes } = await annotationsOf(page, layers[0]?.angle ?? 0, check);
-      return { layers: withFields(layers, fields, page), isUndecodable, notes };
+      const rules = isQuick ? await this.rulesFor(page, layers[0]) : [];
+      return { layers: withFields(layers, fields, page), isUndecodable, notes, rules };
     } finally {
       page.cleanup();
     }
@@ -239,6 +248,19 @@ class PdfjsDocument implements OpenPdf {
     const glyphs = await glyphsOf(page);
     this.glyphMs += processorMs() - startedAt;
     return withLigaturesInOrder(items, glyphs);
+  }
+
+  private async rulesFor(page: PDFPageProxy, layer: Layer | undefined): Promise<readonly Rule[]> {
+    if (layer === undefined || !mayHoldTable(layer.runs) || this.ruleMs >= RULE_MS_MAX) return [];
+    const startedAt = processorMs();
+    try {
+      return await rulesOf(page, product, (x, y) => rotated(x, y, layer.angle));
+    } catch {
+      // the drawing is damaged; the text was read
+      return [];
+    } finally {
+      this.ruleMs += processorMs() - startedAt;
+    }
   }
 
   private async learnFaces(

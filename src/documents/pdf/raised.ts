@@ -21,7 +21,7 @@ const DISTANT_GAP_MAX = 0.85;
 const DISTANT_SHIFT_MIN = 0.2;
 /** Maximum gap between the parts of a script, in its font sizes. */
 const PART_GAP_MAX = 0.6;
-/** Number of runs before and behind a script, in drawing order, that are searched for the text beside it. */
+/** Number of runs before and after a script, in drawing order, that are searched for the text beside it. */
 const NEAR_RUNS = 8;
 /** Minimum font size of an initial relative to the text beside it, which is no script. */
 const INITIAL_SIZE_MIN = 1.8;
@@ -38,7 +38,7 @@ interface Script {
   readonly base: Run | null;
   /** Whether there is a space between the text and the script. */
   readonly isDistant: boolean;
-  /** The text behind it on the same line; null if there is none. */
+  /** The text after it on the same line; null if there is none. */
   readonly next: Run | null;
 }
 
@@ -98,7 +98,7 @@ function scriptAt(run: Run, runs: readonly Run[], at: number, scripts: ReadonlyM
   let distant: Run | null = null;
   for (let before = at - 1; before >= Math.max(0, at - NEAR_RUNS); before--) {
     const beside = runs[before];
-    // a superscript may be behind a subscript
+    // a superscript may follow a subscript
     const base = beside === undefined ? undefined : (scripts.get(beside)?.base ?? beside);
     if (beside === undefined || base === undefined || RIGHT_TO_LEFT.test(base.text)) continue;
     const direction = directionOf(run, base);

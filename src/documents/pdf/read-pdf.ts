@@ -11,13 +11,15 @@ import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import type { PageNote } from "./annotations.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
+import { withContinuedTables } from "./continued-tables.ts";
 import { headingLevels } from "./headings.ts";
 import { hasDecompressionBomb, STREAM_BYTES_MAX } from "./inflation.ts";
 import { writeMarkdown } from "./markdown.ts";
 import { type OpenPdf, openPdf, type PageText, PdfNotOpened } from "./pdfjs.ts";
 import { asPdf, withRecognised } from "./recognised-pages.ts";
+import { rowsWithCells, segmentsWithTables, withWholeRows } from "./ruled-tables.ts";
 import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
-import { rowsOf, segmentsOf } from "./segments.ts";
+import { segmentsOf } from "./segments.ts";
 
 /** Options of `readPdf`. */
 export interface PdfOptions {
@@ -198,16 +200,17 @@ async function readPage(
     text = await pdf.read(number, (runs) => budget.countRuns(runs));
     if (pictures !== null && lettersOf(text) < LETTERS_MIN) {
       const picture = pictures.text(String(number));
-      if (picture !== null && picture.lines.length > 0) text = withRecognised(text, picture);
+      if (picture !== null) text = withRecognised(text, picture);
     }
   } catch (cause) {
     if (cause instanceof LimitExceeded) throw cause;
     // the other pages are still read, and a note in the text names this page
     return { page: { number, layers: [] }, loss: "damaged", notes: [] };
   }
-  const rows = text.layers.map(({ runs, top, bottom }): LayerRows => {
+  const rows = text.layers.map(({ runs, top, bottom }, layer): LayerRows => {
     for (const { text } of runs) budget.countUnits(text.length);
-    return { rows: rowsOf(segmentsOf(runs)), top, bottom };
+    const segments = layer === 0 ? segmentsWithTables(runs, text.rules) : segmentsOf(runs);
+    return { rows: rowsWithCells(segments), top, bottom };
   });
   const page = { number, layers: rows.filter((layer) => layer.rows.length > 0) };
   for (const note of text.notes) budget.countUnits(note.text.length);
@@ -218,7 +221,7 @@ interface PlacedNote extends PageNote {
   readonly page: number;
 }
 
-/** Adds notes behind the blocks of their page that are nearest to them. */
+/** Adds each note after the block of its page that is nearest to it. */
 function withNotes(blocks: readonly Block[], notes: readonly PlacedNote[]): readonly Block[] {
   if (notes.length === 0) return blocks;
   const byPage = Map.groupBy(blocks, ({ page }) => page);
@@ -256,12 +259,15 @@ function layOut(pages: readonly PageRows[], budget: Budget): Block[] {
     budget.checkTime();
     for (const [layer, { rows }] of layers.entries()) {
       const segments = rows.flatMap((row) => row.segments).filter((segment) => !running.has(segment));
-      for (const region of regionsOf(segments)) {
-        blocks.push(...blocksOf(rowsOf(region), { page: number, region: regions++, isAside: layer > 0 }));
+      const whole = withWholeRows(segments);
+      for (const region of regionsOf(whole.segments)) {
+        blocks.push(
+          ...blocksOf(rowsWithCells(whole.expand(region)), { page: number, region: regions++, isAside: layer > 0 }),
+        );
       }
     }
   }
-  return blocks;
+  return withContinuedTables(blocks);
 }
 
 function isVisible(block: Block): boolean {

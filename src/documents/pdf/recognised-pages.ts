@@ -2,6 +2,8 @@
 // paragraphs and headings.
 
 import type { RecognisedLine, RecognisedPicture } from "../../ocr/recognised.ts";
+import { descriptionOf } from "../recognition.ts";
+import type { PageNote } from "./annotations.ts";
 import type { Layer, OpenPdf, PageText } from "./pdfjs.ts";
 import type { Run } from "./runs.ts";
 
@@ -16,7 +18,8 @@ const PLAIN = { isBold: false, isMonospaced: false } as const;
 
 /** The text of a page, with the recognised text first. */
 export function withRecognised(text: PageText, picture: RecognisedPicture): PageText {
-  return { ...text, layers: [layerOf(picture), ...text.layers] };
+  const layers = picture.lines.length > 0 ? [layerOf(picture), ...text.layers] : text.layers;
+  return { ...text, layers, notes: [...text.notes, ...descriptionNotes(picture)] };
 }
 
 /** Pictures as the pages of a PDF. */
@@ -29,10 +32,17 @@ export function asPdf(pictures: readonly (RecognisedPicture | null)[]): OpenPdf 
       const picture = pictures[page - 1] ?? null;
       const layers = picture === null ? [] : [layerOf(picture)];
       check(layers[0]?.runs.length ?? 0);
-      return { layers, isUndecodable: false, notes: [] };
+      const notes = picture === null ? [] : descriptionNotes(picture);
+      return { layers, isUndecodable: false, notes, rules: [] };
     },
     close: async () => undefined,
   };
+}
+
+/** The description of a picture as a note at the end of its page. */
+function descriptionNotes(picture: RecognisedPicture): readonly PageNote[] {
+  const text = descriptionOf(picture);
+  return text === null ? [] : [{ text, left: 0, top: Number.MAX_SAFE_INTEGER, bottom: Number.MAX_SAFE_INTEGER }];
 }
 
 function layerOf({ width, height, lines }: RecognisedPicture): Layer {

@@ -33,6 +33,8 @@ const FEW_PAGES = 3;
 const PLACE_POINTS = 6;
 /** Minimum distance between a lone page number and the text, in font sizes. */
 const ALONE_SIZES = 1.8;
+/** A row with so many segments that are not repeated is a row of a table in which some values are the same. */
+const OWN_SEGMENTS = 2;
 /** Of a line with several numbers, at most this many are tried as the page number. */
 const NUMBERS_MAX = 4;
 const PAGE_NUMBER = /^(?:[-–—] ?)?(?:\d{1,4}|[ivxlc]{1,7})(?: ?[-–—])?$/;
@@ -57,11 +59,13 @@ export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment
   const running = new Map([...pagesByKey].map(([key, numbers]) => [key, consecutive(numbers, pagesMin)]));
   const found = new Set<Segment>();
   for (const page of pages) {
-    for (const segment of candidatesOf(page)) {
-      const isRunning = keysOf(segment, page.number).some(
+    const isRunning = (segment: Segment) =>
+      keysOf(segment, page.number).some(
         ({ key, isNumbered }) => running.get(key)?.has(page.number) === true && (isNumbered || page.number > 1),
       );
-      if (isRunning) found.add(segment);
+    for (const { segments } of candidateRowsOf(page)) {
+      const repeated = segments.filter(isRunning);
+      if (segments.length - repeated.length < OWN_SEGMENTS) for (const segment of repeated) found.add(segment);
     }
     for (const segment of loneNumbersOf(page, found)) found.add(segment);
   }
@@ -83,8 +87,12 @@ function loneNumbersOf({ layers: [main] }: PageRows, running: ReadonlySet<Segmen
   return [...numberOf(rows[0], rows[1]), ...numberOf(rows.at(-1), rows.at(-2))];
 }
 
-/** Segments near the top and bottom of a page, and all segments of other directions. */
-function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment[] {
+function candidatesOf(page: PageRows): readonly Segment[] {
+  return candidateRowsOf(page).flatMap((row) => row.segments);
+}
+
+/** Rows near the top and bottom of a page, and all rows of other directions. */
+function candidateRowsOf({ layers: [main, ...across] }: PageRows): readonly Row[] {
   const rows = across.flatMap((layer) => layer.rows);
   if (main !== undefined) {
     const margin = MARGIN_SHARE * (main.bottom - main.top);
@@ -92,7 +100,7 @@ function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment
     const below = main.rows.slice(-MARGIN_ROWS).filter(({ baseline }) => baseline > main.bottom - margin);
     rows.push(...above, ...below);
   }
-  return rows.flatMap((row) => row.segments);
+  return rows;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Builds lines: joins runs without wide gaps into segments, and segments into rows. columns.ts decides the reading
 // order.
 
+import type { RuledCell } from "./borders.ts";
 import { withScriptsWritten } from "./raised.ts";
 import type { Run } from "./runs.ts";
 
@@ -18,6 +19,8 @@ export interface Segment {
   readonly isMonospaced: boolean;
   /** Its runs, from left to right. Their texts together are the text, but for spaces. */
   readonly parts: readonly SegmentPart[];
+  /** The cell with borders whose text it is. */
+  readonly cell?: RuledCell;
 }
 
 /** A part of a segment. */

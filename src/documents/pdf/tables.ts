@@ -1,7 +1,11 @@
 // Finds tables: rows whose segments are aligned in columns. It uses positions, since most PDFs do not mark tables.
 // Writes rows as lines that can be understood alone.
 
+import type { Column } from "./borders.ts";
+import { ruledTableAt } from "./ruled-tables.ts";
 import { quantile, type Row, type Segment, type SegmentPart, withoutSymbols } from "./segments.ts";
+import { textsSideBySide } from "./side-by-side.ts";
+import { type Cell, isAllBold, isFigure, isHeader, namesAbove, type TableContent, textsOf } from "./table-header.ts";
 
 /** A table within the rows of a region. */
 export interface Table {
@@ -9,6 +13,8 @@ export interface Table {
   readonly rowCount: number;
   /** `Column: value | Column: value`, or only values if there is no header. */
   readonly lines: readonly string[];
+  /** Absent for texts that stand side by side. */
+  readonly content?: TableContent;
 }
 
 /** Maximum distance between rows in font sizes. */
@@ -23,6 +29,10 @@ const PAIR_GAP_MIN = 1.5;
 const CELL_GAP_MIN = 0.4;
 /** Maximum share of rows that cross a gap between columns. */
 const SPANNING_SHARE = 0.12;
+/** Minimum distance of two tables below each other, as a multiple of the largest distance of rows. */
+const APART_MIN = 1.6;
+/** Minimum number of columns whose names may be one segment. */
+const CLOSE_NAMES_MIN = 3;
 /** Minimum share of the rows of a table that have two cells or more. */
 const FILLED_SHARE_MIN = 0.6;
 /** Maximum number of consecutive rows with one cell only. Such rows are further lines of a long cell. */
@@ -44,14 +54,40 @@ const LINE_NUMBER = /^\d{1,4}$/;
 
 /** The table that begins at a row of a region; null if there is none. */
 export function tableAt(rows: readonly Row[], at: number): Table | null {
+  const ruled = ruledTableAt(rows, at);
+  if (ruled !== null) {
+    const { rowCount, captions, content } = ruled;
+    return { rowCount, lines: [...captions, ...linesOf(content)], content };
+  }
   const grid = gridAt(rows, at);
   const below = gridAt(rows, at + 1);
+  const named = below === null ? null : underTwoRowsOfNames(rows, at, below);
+  if (named !== null && below !== null) return tableOf(below.rows.length + 1, named);
   if (below !== null && below.columns.length > (grid?.columns.length ?? 0)) {
     const names = namesOf(rows[at], below.columns);
-    return names === null ? null : { rowCount: below.rows.length + 1, lines: linesUnder(names, recordsOf(below)) };
+    const content = { names, records: textsOf(recordsOf(below)), columns: below.columns };
+    if (names !== null) return tableOf(below.rows.length + 1, content);
+    if (grid === null || !endsAtGap(grid.rows, rows[at + grid.rows.length])) return null;
   }
-  if (grid === null || beginsLater(rows, at, grid.columns.length)) return null;
-  return { rowCount: grid.rows.length, lines: linesOf(recordsOf(grid)) };
+  if (grid === null || beginsLater(rows, at, grid)) return null;
+  const texts = textsSideBySide(grid.rows, grid.cells);
+  if (texts !== null) return { rowCount: grid.rows.length, lines: texts };
+  return tableOf(grid.rows.length, contentOf(recordsOf(grid), grid.columns));
+}
+
+function tableOf(rowCount: number, content: TableContent): Table {
+  return { rowCount, lines: linesOf(content), content };
+}
+
+/** The content of a table whose names stand in the row at `at` and in its first row; null if they do not. */
+function underTwoRowsOfNames(rows: readonly Row[], at: number, below: Grid): TableContent | null {
+  const [above, header] = [rows[at], rows[at + 1]];
+  if (above === undefined || header === undefined) return null;
+  const added = namesAbove(above, header, below.columns);
+  if (added === null) return null;
+  const content = contentOf(recordsOf(below), below.columns);
+  if (content.names === null) return null;
+  return { ...content, names: content.names.map((name, column) => `${added[column] ?? ""} ${name}`.trim()) };
 }
 
 /** Rows and columns of a table. */
@@ -62,20 +98,6 @@ interface Grid {
   readonly cells: readonly (readonly Cell[])[];
 }
 
-/** A cell. Its text may be empty. */
-interface Cell {
-  readonly text: string;
-  readonly isBold: boolean;
-  /** Right edge of the text. */
-  readonly right: number;
-}
-
-/** Horizontal range of a column. */
-interface Column {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Whether a row has several cells. List items do not count, although their markers are separate segments. */
 function hasCells({ segments }: Row): boolean {
   const [first, second] = segments;
@@ -84,11 +106,20 @@ function hasCells({ segments }: Row): boolean {
   return !LIST_MARKER.test(first.text) && !(LINE_NUMBER.test(first.text) && !isFigure(second.text));
 }
 
+/** Whether a gap separates the rows of a table from the row below them. */
+function endsAtGap(rows: readonly Row[], below: Row | undefined): boolean {
+  const pitches = rows.slice(1).map(({ baseline }, at) => baseline - (rows[at]?.baseline ?? 0));
+  const last = rows.at(-1);
+  return below !== undefined && last !== undefined && below.baseline - last.baseline > APART_MIN * Math.max(...pitches);
+}
+
 /** Whether a table with more columns begins a few rows below. Then this row is the title or caption of that table. */
-function beginsLater(rows: readonly Row[], at: number, columnCount: number): boolean {
-  for (let later = at + 2; later <= at + LATER_ROWS; later++) {
-    const grid = gridAt(rows, later);
-    if (grid !== null && grid.rows.length > 2 && grid.columns.length > columnCount) return true;
+function beginsLater(rows: readonly Row[], at: number, grid: Grid): boolean {
+  const columnCount = grid.columns.length;
+  const end = endsAtGap(grid.rows, rows[at + grid.rows.length]) ? at + grid.rows.length : rows.length;
+  for (let later = at + 2; later <= at + LATER_ROWS && later < end; later++) {
+    const other = (rows[later]?.segments.length ?? 0) > columnCount ? gridAt(rows, later) : null;
+    if (other !== null && other.rows.length > 2 && other.columns.length > columnCount) return true;
   }
   return false;
 }
@@ -101,9 +132,23 @@ function gridAt(rows: readonly Row[], at: number): Grid | null {
   if (columns.length < 2) return null;
   const cells = found.map((row) => cellsOf(row, columns));
   const filled = cells.filter((row) => row.filter((cell) => cell.text !== "").length > 1).length;
-  if (filled < 2 || filled < FILLED_SHARE_MIN * found.length) return null;
+  const continued = columns.length > 2 ? furtherLines(found) : 0;
+  if (filled < 2 || filled < FILLED_SHARE_MIN * (found.length - continued)) return null;
   const longest = cells.flat().reduce((most, { text }) => Math.max(most, text.length), 0);
   return rowsWithCells.length < 3 && longest > CELL_CHARACTERS_MAX ? null : { rows: found, columns, cells };
+}
+
+/** The number of rows that are further lines of a cell above them. */
+function furtherLines(rows: readonly Row[]): number {
+  let cells: Row | undefined;
+  let count = 0;
+  for (const [at, row] of rows.entries()) {
+    const above = rows[at - 1];
+    const isClose = above !== undefined && row.baseline - above.baseline < CELL_LEADING_MAX * row.size;
+    if (row.segments.length > 1) cells = row;
+    else if (isClose && cells?.segments.some(({ left }) => isAlignedLeft(left, row)) === true) count++;
+  }
+  return count;
 }
 
 /**
@@ -111,8 +156,10 @@ function gridAt(rows: readonly Row[], at: number): Grid | null {
  * columns.
  */
 function namesOf(row: Row | undefined, columns: readonly Column[]): readonly string[] | null {
-  if (row === undefined || !hasCells(row) || row.segments.some(({ text }) => isFigure(text))) return null;
+  if (row === undefined) return null;
   const segments = row.segments.flatMap((segment) => splitAtColumns(segment, columns));
+  const isRowOfCells = hasCells(row) || (columns.length >= CLOSE_NAMES_MIN && segments.length === columns.length);
+  if (!isRowOfCells || segments.some(({ text }) => isFigure(text))) return null;
   if (segments.length < NAMING_SHARE_MIN * columns.length) return null;
   return columns.map(({ from, to }) =>
     segments
@@ -124,10 +171,18 @@ function namesOf(row: Row | undefined, columns: readonly Column[]): readonly str
 
 function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
   let end = at;
+  let [widest, pitchMax] = [rows[at]?.segments.length ?? 0, 0];
   for (let next = at; next < Math.min(rows.length, at + TABLE_ROWS_MAX); next++) {
     const [row, above] = [rows[next], rows[next - 1]];
-    if (row === undefined) break;
-    if (next > at && above !== undefined && row.baseline - above.baseline > ROW_PITCH_MAX * row.size) break;
+    if (row === undefined || row.segments[0]?.cell !== undefined) break;
+    if (next > at && above !== undefined) {
+      const pitch = row.baseline - above.baseline;
+      // below a gap, more cells than before are those of another table
+      const isOther = next > at + 1 && row.segments.length > widest && pitch > APART_MIN * pitchMax;
+      if (pitch > ROW_PITCH_MAX * row.size || isOther) break;
+      pitchMax = Math.max(pitchMax, pitch);
+      widest = Math.max(widest, row.segments.length);
+    }
     if (hasCells(row)) end = next + 1;
     else if (next === at || next - end >= SINGLE_ROWS_MAX || !isAlignedWithCell(row, rows[end - 1])) break;
   }
@@ -287,61 +342,30 @@ function continuesCells(
   });
 }
 
-function linesOf(records: readonly (readonly Cell[])[]): readonly string[] {
+function contentOf(records: readonly (readonly Cell[])[], columns: readonly Column[]): TableContent {
   const [first, ...rest] = records;
-  if (first !== undefined && isHeader(first, rest)) {
-    return linesUnder(
-      first.map(({ text }) => text),
-      rest,
-    );
-  }
+  const isNamed = first !== undefined && isHeader(first, rest);
+  return isNamed
+    ? { names: first.map(({ text }) => text), records: textsOf(rest), columns }
+    : { names: null, records: textsOf(records), columns };
+}
+
+/** The rows of a table as lines. */
+export function linesOf({ names, records }: TableContent): readonly string[] {
   return records.map((record) => {
-    const cells = record.map(({ text }) => text).filter((text) => text !== "");
+    if (names !== null) {
+      return record
+        .map((text, column) => labelled(names[column] ?? "", text))
+        .filter((cell) => cell !== "")
+        .join(" | ");
+    }
+    const cells = record.filter((text) => text !== "");
     const [label = "", value = ""] = cells;
     return cells.length === 2 && /\p{L}/u.test(label) && !isFigure(label) ? labelled(label, value) : cells.join(" | ");
   });
 }
 
-function linesUnder(names: readonly string[], records: readonly (readonly Cell[])[]): readonly string[] {
-  return records.map((record) =>
-    record
-      .map(({ text }, column) => labelled(names[column] ?? "", text))
-      .filter((cell) => cell !== "")
-      .join(" | "),
-  );
-}
-
 function labelled(name: string, value: string): string {
   if (value === "" || name === "") return value;
   return `${name.replace(/\s*:$/, "")}: ${value}`;
-}
-
-/**
- * Whether the first row is a header: it has names for nearly all columns and no figures, and either figures are below
- * it or, unlike the other rows, it is bold.
- */
-function isHeader(first: readonly Cell[], rest: readonly (readonly Cell[])[]): boolean {
-  const names = first.filter(({ text }) => text !== "");
-  const isNaming = names.length >= Math.max(2, first.length - 1) && names.every(({ text }) => !isFigure(text));
-  if (!isNaming || rest.length === 0 || names.some(({ text }) => /:$/.test(text))) return false;
-  if (isAllBold(first) && !rest.every(isAllBold)) return true;
-  // In a table of two columns, the first column usually contains names. Such a table has a header only if the second
-  // column contains only figures.
-  const isPairs = first.length === 2;
-  return first.some((name, column) => {
-    const values = rest.map((row) => row[column]?.text ?? "").filter((text) => text !== "");
-    const figures = values.filter(isFigure).length;
-    const isEnough = isPairs ? values.length > 2 && figures === values.length : figures * 2 > values.length;
-    return name.text !== "" && isEnough;
-  });
-}
-
-function isAllBold(row: readonly Cell[]): boolean {
-  const filled = row.filter(({ text }) => text !== "");
-  return filled.length > 0 && filled.every(({ isBold }) => isBold);
-}
-
-/** Whether a text is an amount, a percentage, a date or similar. */
-function isFigure(text: string): boolean {
-  return /\d/.test(text) && (text.match(/\p{L}/gu)?.length ?? 0) <= 3;
 }

@@ -49,7 +49,10 @@ export async function decodePicture(bytes: Uint8Array): Promise<Picture> {
   }
 }
 
-/** The grey values of red, green, blue and opacity. Behind transparent parts, it is dark if the rest is light. */
+/**
+ * Grey values of pixels with red, green, blue and opacity. The ground behind transparent parts is black if the opaque
+ * ones are light, otherwise white.
+ */
 export function greyOfRgba(rgba: Uint8Array, width: number, height: number): Picture {
   const grey = new Uint8Array(width * height);
   let opaque = 0;
@@ -75,13 +78,13 @@ export function luminance(red: number, green: number, blue: number): number {
   return 0.299 * red + 0.587 * green + 0.114 * blue;
 }
 
-/** Shrinks a picture to the largest size that is read. */
+/** The size at which a picture is read: its own, or reduced so that no side is longer than `SIDE_MAX`. */
 export function sizeToRead(width: number, height: number): { readonly width: number; readonly height: number } {
   const ratio = Math.min(1, SIDE_MAX / Math.max(width, height));
   return { width: Math.max(1, Math.round(width * ratio)), height: Math.max(1, Math.round(height * ratio)) };
 }
 
-/** The pixels of a PNG with 8 bits per channel, red, green, blue and opacity, whose rows have no filter. */
+/** The grey values of a PNG with 8 bits each for red, green, blue and opacity, whose rows have no filter. */
 function greyOfPlainPng(png: Uint8Array): Picture {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const [width, height] = [view.getUint32(PNG_HEADER_BYTES + 8), view.getUint32(PNG_HEADER_BYTES + 12)];

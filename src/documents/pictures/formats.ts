@@ -72,5 +72,5 @@ async function openPages(kind: Kind, bytes: Uint8Array): Promise<FilePictures> {
     return { read: (id) => source.read(Number(id) - 1) };
   }
   const { decodePicture } = await import("./decode.ts");
-  return { read: () => decodePicture(bytes) };
+  return { read: () => decodePicture(bytes), encoded: async () => bytes };
 }

@@ -6,6 +6,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import { countWere, type ReadDocument } from "../document.ts";
 import { listItem } from "../office/lists.ts";
+import { type RunPosition, ScriptedText } from "../office/scripted-text.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
 import { encodingOfCharset, encodingOfCodePage } from "./rtf-codepages.ts";
@@ -63,7 +64,7 @@ const DESTINATIONS: Readonly<Record<string, Destination>> = {
       .map((word) => [word, "skipped" as const]),
   ),
 };
-/** Destinations behind `\*` whose content has further destinations that are read. */
+/** Destinations marked with `\*` (which may be ignored) that contain destinations that are read. */
 const TRANSPARENT = new Set(["shpinst", "shpgrp", "shp"]);
 /** Destinations whose text is kept apart from the paragraph around them. */
 const APART: ReadonlySet<Destination> = new Set(["note", "comment", "header", "box", "label", "title", "author"]);
@@ -98,8 +99,7 @@ interface GroupState {
   fallbackUnits: number;
   isHidden: boolean;
   isBold: boolean;
-  /** 1: superscript; -1: subscript. */
-  raised: -1 | 0 | 1;
+  position: RunPosition;
   /** Whether the group began with `\*`. */
   isIgnorable: boolean;
   /** Font of an entry of the font table. */
@@ -121,7 +121,7 @@ const PLAIN_PARAGRAPH: ParagraphState = { isInTable: false, style: null, outline
 
 /** Text that is collected, such as that of the body or of a footnote. */
 interface Flow {
-  parts: string[];
+  readonly text: ScriptedText;
   /** Label of the list item; null for other paragraphs. */
   label: string | null;
   paragraph: ParagraphState;
@@ -152,7 +152,7 @@ class RtfReader implements RtfSink {
     fallbackUnits: 1,
     isHidden: false,
     isBold: false,
-    raised: 0,
+    position: "line",
     isIgnorable: false,
     font: 0,
     style: null,
@@ -188,7 +188,6 @@ class RtfReader implements RtfSink {
     if (this.#opensFlow) this.#endFlow(closed.destination);
     const outer = this.#groups.pop();
     if (outer === undefined) return;
-    if (this.#state.raised !== outer.state.raised) this.#endRaised();
     this.#state = outer.state;
     this.#opensFlow = outer.opensFlow;
   }
@@ -280,7 +279,7 @@ class RtfReader implements RtfSink {
         this.#flow.paragraph = { ...PLAIN_PARAGRAPH };
         break;
       case "plain":
-        this.#setRaised(0);
+        state.position = "line";
         state.isBold = false;
         state.isHidden = false;
         break;
@@ -293,14 +292,14 @@ class RtfReader implements RtfSink {
         break;
       case "super":
       case "sub":
-        this.#setRaised(!isOn ? 0 : word === "super" ? 1 : -1);
+        state.position = !isOn ? "line" : word === "super" ? "raised" : "lowered";
         break;
       case "up":
       case "dn":
-        this.#setRaised((value ?? 6) === 0 ? 0 : word === "up" ? 1 : -1);
+        state.position = (value ?? 6) === 0 ? "line" : word === "up" ? "raised" : "lowered";
         break;
       case "nosupersub":
-        this.#setRaised(0);
+        state.position = "line";
         break;
       case "intbl":
         this.#flow.paragraph.isInTable = true;
@@ -350,8 +349,6 @@ class RtfReader implements RtfSink {
         if (state.destination === "fonts" && encoding !== null) this.#encodings.set(state.font, encoding);
         break;
       }
-      case "chftn":
-        break;
     }
   }
 
@@ -369,7 +366,7 @@ class RtfReader implements RtfSink {
   }
 
   #text(text: string): void {
-    const { destination, isHidden, isBold, raised } = this.#state;
+    const { destination, isHidden, isBold, position } = this.#state;
     if (isHidden) return;
     switch (destination) {
       case "skipped":
@@ -381,27 +378,9 @@ class RtfReader implements RtfSink {
         return;
     }
     const flow = this.#flow;
-    if (raised !== 0 && text.trim() !== "" && !this.#hasRaised) {
-      this.#hasRaised = true;
-      const before = flow.parts.at(-1)?.at(-1) ?? "";
-      if (/[\p{L}\p{N})\]}]/u.test(before)) flow.parts.push(raised === 1 ? "^" : "_");
-    }
     if (!isBold && text.trim() !== "") flow.isAllBold = false;
     this.budget.addText(text.length);
-    flow.parts.push(text);
-  }
-
-  /** Whether the mark of the current superscript or subscript was written. */
-  #hasRaised = false;
-
-  #setRaised(raised: GroupState["raised"]): void {
-    if (this.#state.raised === raised) return;
-    this.#endRaised();
-    this.#state.raised = raised;
-  }
-
-  #endRaised(): void {
-    this.#hasRaised = false;
+    flow.text.add(text, position);
   }
 
   #endStyle(): void {
@@ -415,7 +394,7 @@ class RtfReader implements RtfSink {
   #endFlow(destination: Destination): void {
     const flow = this.#flows.pop();
     if (flow === undefined) return;
-    const last = readable(flow.parts.join(""));
+    const last = readable(flow.text.take());
     const paragraphs = last === "" ? flow.done : [...flow.done, last];
     const text = paragraphs.join("\n");
     switch (destination) {
@@ -427,7 +406,7 @@ class RtfReader implements RtfSink {
         break;
       case "note":
         this.#notes.push(onOneLine(text));
-        this.#flow.parts.push(`[${this.#notes.length}]`);
+        this.#flow.text.add(`[${this.#notes.length}]`, "line");
         break;
       case "author":
         this.#commentAuthor = onOneLine(text);
@@ -446,14 +425,13 @@ class RtfReader implements RtfSink {
         this.#boxes.push(...paragraphs);
         break;
       default:
-        this.#flow.parts.push(text);
+        this.#flow.text.add(text, "line");
     }
   }
 
   #endParagraph(): void {
     const flow = this.#flow;
-    const text = readable(flow.parts.join("").replace(/[\t ]+/g, " "));
-    flow.parts = [];
+    const text = readable(flow.text.take().replace(/[\t ]+/g, " "));
     const { label, paragraph } = flow;
     flow.label = null;
     if (!flow.isBody) {
@@ -480,11 +458,10 @@ class RtfReader implements RtfSink {
   #endCell(isNested: boolean): void {
     const flow = this.#flow;
     if (!flow.isBody || isNested) {
-      flow.parts.push(" ");
+      flow.text.add(" ", "line");
       return;
     }
-    const last = readable(flow.parts.join(""));
-    flow.parts = [];
+    const last = readable(flow.text.take());
     if (last !== "") this.#cellParagraphs.push(last);
     const text = onOneLine(this.#cellParagraphs.join(" "));
     this.#cellParagraphs = [];
@@ -513,5 +490,12 @@ class RtfReader implements RtfSink {
 }
 
 function newFlow(isBody: boolean): Flow {
-  return { parts: [], label: null, paragraph: { ...PLAIN_PARAGRAPH }, isAllBold: true, isBody, done: [] };
+  return {
+    text: new ScriptedText(),
+    label: null,
+    paragraph: { ...PLAIN_PARAGRAPH },
+    isAllBold: true,
+    isBody,
+    done: [],
+  };
 }

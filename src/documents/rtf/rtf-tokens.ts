@@ -51,13 +51,13 @@ export function readRtfTokens(bytes: Uint8Array, sink: RtfSink, budget: Budget):
   return depth;
 }
 
-/** Reads the control after a backslash. Returns the offset behind it. */
+/** Reads the control after a backslash. Returns the offset after it. */
 function readControl(bytes: Uint8Array, start: number, sink: RtfSink): number {
   const first = bytes[start];
   if (first === undefined) return start;
   if (!isLetter(first)) {
     if (first !== 0x27) {
-      // a line break behind a backslash ends a paragraph
+      // a line break after a backslash ends a paragraph
       sink.control(first === 0x0a || first === 0x0d ? "par" : String.fromCharCode(first), null);
       return start + 1;
     }

@@ -2,7 +2,9 @@
 // value has its column name before it, as in workbooks (office/table.ts). All other lines stay as they are.
 
 import { withDistinctNames } from "../csv/header.ts";
+import type { PlaceMark } from "../document.ts";
 import { type Cell, type ColumnNames, columnNames, rowLine } from "../office/table.ts";
+import { withScripts } from "./markdown-scripts.ts";
 
 /** Maximum number of UTF-16 code units that column names may add to a text. After this limit, they are left out. */
 const NAMES_UNITS_MAX = 64 * 1024 * 1024;
@@ -30,16 +32,29 @@ interface OpenTable {
   readonly quotes: string;
 }
 
-/** The text, with tables written as rows with column names. Takes linear time. */
-export function* withNamedRows(pieces: Iterable<string>): Generator<string> {
-  let piece = "";
-  for (const line of new Tables().lines(linesOf(pieces))) {
-    piece += line;
-    if (piece.length < PIECE_UNITS) continue;
-    yield piece;
-    piece = "";
+/** Writes the tables of a text as rows with column names. Takes linear time. */
+export class NamedRows {
+  /** Which lines of the file the lines of the written text are; complete when `of` has ended. */
+  readonly marks: PlaceMark[] = [];
+
+  /** The text. To be called once. */
+  *of(pieces: Iterable<string>): Generator<string> {
+    let piece = "";
+    let units = 0;
+    let written = 0;
+    for (const { text: line, number } of new Tables().lines(linesOf(pieces))) {
+      // 1 more than the lines that are missing in the text so far
+      const firstLine = number - written + 1;
+      if (this.marks.at(-1)?.line !== firstLine) this.marks.push({ at: units, line: firstLine });
+      units += line.length;
+      if (line !== "") written++;
+      piece += line;
+      if (piece.length < PIECE_UNITS) continue;
+      yield piece;
+      piece = "";
+    }
+    if (piece !== "") yield piece;
   }
-  if (piece !== "") yield piece;
 }
 
 /** Reads lines, each with its line feed, and returns them or the rows that are written for them. */
@@ -53,37 +68,40 @@ class Tables {
   private isAfterBlank = true;
   private isInList = false;
 
-  *lines(lines: Iterable<string>): Generator<string> {
+  /** @returns lines, each with the number of its line in the file, from 0; empty for one that is left out */
+  *lines(lines: Iterable<string>): Generator<{ readonly text: string; readonly number: number }> {
     let header: string | null = null;
-    let number = 0;
-    for (const text of lines) {
-      if (this.isFrontMatter(text, number++)) {
-        yield text;
+    let number = -1;
+    for (const line of lines) {
+      number++;
+      if (this.isFrontMatter(line, number)) {
+        yield { text: line, number };
         continue;
       }
+      const text = this.fence === null && this.raw === null && line.length <= LINE_UNITS_MAX ? withScripts(line) : line;
       const isRow = this.isRow(text);
       if (header !== null) {
         const names = isRow ? this.namesOf(header, text) : null;
         if (names !== null) {
-          yield this.begin(header, names);
+          yield { text: this.begin(header, names), number: number - 1 };
           header = null;
           continue;
         }
-        yield header;
+        yield { text: header, number: number - 1 };
         header = null;
       }
       if (this.table !== null) {
         if (isRow && this.continues(this.table, text)) {
-          yield this.row(this.table, text);
+          yield { text: this.row(this.table, text), number };
           continue;
         }
         this.table = null;
       }
       if (isRow && text.includes("|") && this.namesUnits < NAMES_UNITS_MAX) header = text;
-      else yield text;
+      else yield { text, number };
       this.follow(text);
     }
-    if (header !== null) yield header;
+    if (header !== null) yield { text: header, number };
   }
 
   private isFrontMatter(line: string, number: number): boolean {

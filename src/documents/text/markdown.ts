@@ -2,7 +2,7 @@
 // each can be understood alone.
 
 import type { FileFormat } from "../format.ts";
-import { withNamedRows } from "./markdown-tables.ts";
+import { NamedRows } from "./markdown-tables.ts";
 import { isOtherMarkup, RECOGNITION_UNITS, readTextFile } from "./text-file.ts";
 
 /** Markdown. */
@@ -15,7 +15,10 @@ export const MARKDOWN: FileFormat = {
     if (this.extensions.includes(extension)) return "name";
     return !hasKnownExtension && hasMarkdown(text.slice(0, RECOGNITION_UNITS)) ? "guess" : null;
   },
-  read: async ({ bytes }) => readTextFile(bytes, { toPieces: (pieces) => [...withNamedRows(pieces)] }),
+  async read({ bytes }) {
+    const rows = new NamedRows();
+    return readTextFile(bytes, { toPieces: (pieces) => [...rows.of(pieces)], marks: () => rows.marks });
+  },
 };
 
 /** Whether a text has a heading, a fenced code block or the second line of a table. */

@@ -3,7 +3,7 @@
 import { CODE_EXTENSIONS, codeLanguageOf } from "../../domain/source-code.ts";
 import { shortTitle } from "../../domain/title.ts";
 import type { FileFormat } from "../format.ts";
-import { isOtherMarkup, readTextDocument, readTextFile } from "./text-file.ts";
+import { ALL_LINES, isOtherMarkup, readTextDocument, readTextFile } from "./text-file.ts";
 
 /** Plain text, and source code. */
 export const PLAIN_TEXT: FileFormat = {
@@ -16,8 +16,11 @@ export const PLAIN_TEXT: FileFormat = {
   },
   async read({ bytes, filename }) {
     const language = codeLanguageOf(filename);
-    if (language === null) return readTextFile(bytes);
+    if (language === null) return readTextFile(bytes, { marks: () => [ALL_LINES] });
     const { codeText } = await import("../code/read-code.ts");
-    return readTextDocument(bytes, (text) => ({ ...codeText(text, language), title: shortTitle(filename) }));
+    return readTextDocument(bytes, (text) => {
+      const { pieces, marks } = codeText(text, language);
+      return { pieces, marks: [ALL_LINES, ...marks], title: shortTitle(filename) };
+    });
   },
 };

@@ -3,7 +3,7 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { NO_TEXT, type ReadDocument } from "../document.ts";
+import { NO_TEXT, type PlaceMark, type ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 
 /** Number of UTF-16 code units at the beginning of a text that the formats check to recognise it. */
@@ -26,18 +26,23 @@ export interface TextConversion {
   readonly toPieces?: (pieces: Iterable<string>) => readonly string[];
   /** The title; null if preparation should extract one from the text. */
   readonly title?: string | null;
+  /** The marks, asked for after the conversion. Default: none. */
+  readonly marks?: () => readonly PlaceMark[];
 }
+
+/** The mark of a file whose text has all of its lines. */
+export const ALL_LINES: PlaceMark = { at: 0, line: 1 };
 
 /** Reads a text file. Returns a failure if the bytes are not a text or the text has no visible character. */
 export function readTextFile(
   bytes: Uint8Array,
-  { toPieces = (pieces) => [...pieces], title = null }: TextConversion = {},
+  { toPieces = (pieces) => [...pieces], title = null, marks = () => [] }: TextConversion = {},
 ): ReadDocument | ReadFailure {
   const encoding = encodingOf(bytes, true);
   if (encoding === null) return notText();
   const pieces = toPieces(decoded(bytes, encoding));
   const isBlank = pieces.every((piece) => piece.trim() === "");
-  return isBlank ? new ReadFailure("unreadable_document", NO_TEXT) : { pieces, title, marks: [] };
+  return isBlank ? new ReadFailure("unreadable_document", NO_TEXT) : { pieces, title, marks: marks() };
 }
 
 /**

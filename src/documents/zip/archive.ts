@@ -1,5 +1,6 @@
-// Reads the parts of an Office document's ZIP archive by name. Decompresses them piece by piece and counts the bytes
-// against the reading budget. directory.ts parses the list of entries; office/package.ts interprets the parts.
+// Reads the parts of a ZIP archive, such as an Office document, by name. Decompresses them piece by piece and counts
+// the bytes against the reading budget. directory.ts parses the list of entries; office/package.ts interprets the
+// parts.
 
 import { crc32 } from "node:zlib";
 // this entry point omits the half of the library that needs worker threads of Node

@@ -89,7 +89,7 @@ export function isKnownMethod(method: number): boolean {
 }
 
 /**
- * Offset of an entry's contents behind its local header; null if no header is there.
+ * Offset of an entry's contents after its local header; null if no header is there.
  * @param header bytes that begin with the header: at least `ENTRY_BYTES`
  */
 export function contentsOffset(header: Uint8Array): number | null {

@@ -1,12 +1,23 @@
 // Has a language model extract the attributes of a memory that its caller did not give. prompt.ts writes the prompt,
-// reply.ts parses the reply, semaphore.ts and circuit-breaker.ts limit calls to an endpoint, and daily-token-budget.ts
-// limits a project's tokens. A failure here never fails the memory: missing attributes are then extracted locally.
+// reply.ts parses the reply, kit/keyed-semaphore.ts and kit/circuit-breaker.ts limit calls to an endpoint, and
+// account/running-tokens.ts limits a project's tokens of a day (UTC). A failure here never fails the memory: missing
+// attributes are then extracted locally.
 
+import type { AllowedModels, MonthlyTokens } from "../../account/monthly-tokens.ts";
+import { RunningTokens } from "../../account/running-tokens.ts";
 import type { ProjectId } from "../../domain/ids.ts";
-import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../../domain/language-model.ts";
+import {
+  type ConfiguredLlm,
+  estimatedTokens,
+  type LlmChain,
+  llmOf,
+  type OperatorLlm,
+} from "../../domain/language-model.ts";
 import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory-attributes.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
+import { CircuitBreaker } from "../../kit/circuit-breaker.ts";
 import type { Clock } from "../../kit/clock.ts";
+import { KeyedSemaphore } from "../../kit/keyed-semaphore.ts";
 import type { Log } from "../../kit/log.ts";
 import type { AnyText } from "../../kit/pieced-text.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
@@ -20,11 +31,8 @@ import {
   type LlmRequest,
 } from "../../ports/language-model.ts";
 import type { LlmExtraction, LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
-import { CircuitBreaker } from "./circuit-breaker.ts";
-import { DailyTokenBudget } from "./daily-token-budget.ts";
 import { extractionPrompt, REPLY_TOKENS_MAX, repairPrompt, replySchema } from "./prompt.ts";
 import { parseReply } from "./reply.ts";
-import { KeyedSemaphore } from "./semaphore.ts";
 
 /**
  * Back-pressure: maximum number of memories of a project that wait for a language model, and maximum total length of
@@ -34,8 +42,8 @@ const WAITING_MEMORIES_MAX = 32;
 const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
 /**
  * Maximum total length of the texts that wait for language models, per project and overall. If another text would
- * exceed it, its attributes are extracted locally at once, so that a slow endpoint neither uses up memory nor delays
- * other projects. A single text that waits alone may be longer.
+ * exceed it, its attributes are extracted locally at once, so that a slow endpoint neither uses up RAM nor delays other
+ * projects. A single text that waits alone may be longer.
  */
 const PROJECT_BUFFER_CHARACTERS_MAX = 32 * 1024 * 1024;
 const BUFFER_CHARACTERS_MAX = 128 * 1024 * 1024;
@@ -51,8 +59,9 @@ export interface LlmExtractorDependencies {
   readonly accounts: Pick<AccountStore, "project">;
   readonly extractions: LlmExtractionStore;
   readonly model: Pick<LanguageModel, "complete">;
-  /** Language model of projects that do not configure their own. */
+  /** Language models of projects that do not configure their own. */
   readonly operator: OperatorLlm;
+  readonly monthlyTokens: MonthlyTokens;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -100,19 +109,21 @@ const NO_EXTRACTION: StartedExtraction = { isSmart: false, isPending: false, ext
 /** Extracts attributes of memories with language models. */
 export class LlmExtractor {
   readonly #uses: LlmExtractorDependencies;
-  readonly #budget: DailyTokenBudget;
+  /** Tokens of the day (UTC) of all calls for ingestion. */
+  readonly dailyTokens: RunningTokens;
   readonly #semaphore = new KeyedSemaphore();
   readonly #breaker: CircuitBreaker;
   readonly #waiting = new Map<ProjectId, { memories: number; characters: number }>();
   #bufferedCharacters = 0;
   /**
-   * Projects whose token budget is exhausted, which was logged. The next call for a project removes it from the set.
+   * Projects whose tokens of the day or month are used up, which was logged. The next call for a project removes it
+   * from the set.
    */
   readonly #exhausted = new Set<ProjectId>();
 
   constructor(uses: LlmExtractorDependencies) {
     this.#uses = uses;
-    this.#budget = new DailyTokenBudget(uses.extractions);
+    this.dailyTokens = new RunningTokens((projectId) => uses.extractions.tokensToday(projectId));
     this.#breaker = new CircuitBreaker(uses.clock);
   }
 
@@ -148,13 +159,13 @@ export class LlmExtractor {
       const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
       return { isSmart: true, isPending: false, extraction: isUseful ? previous.extraction : null };
     }
-    const endpoint = endpointOf(settings.llm, this.#uses.operator);
-    if (endpoint === null) return LOCAL_ONLY;
+    const models = llmOf(settings.llm, this.#uses.operator);
+    if (models === null) return LOCAL_ONLY;
     if (!this.#fitsBuffer(input)) {
       context.onNote("Too much text waits for the language model: extracted locally.");
       return LOCAL_ONLY;
     }
-    const request = new ExtractionRequest(job, missing, endpoint, settings);
+    const request = new ExtractionRequest(job, missing, models, settings);
     return { isSmart: true, isPending: true, extraction: this.#extractBuffered(input, request, context) };
   }
 
@@ -225,38 +236,77 @@ export class LlmExtractor {
     const { projectId } = request.job;
     if (this.#isCircuitOpen(request, context)) return null;
     const tokens = messages.reduce((sum, { content }) => sum + estimatedTokens(content), request.replyTokensMax);
-    const reservation = await this.#budget.reserve(projectId, tokens, request.dailyTokensMax);
-    if (reservation === null) {
-      this.#onBudgetExhausted(projectId, context);
-      return null;
+    const monthly = await this.#withinMonth(request, tokens, context);
+    if (monthly === null) return null;
+    try {
+      const limit = request.dailyTokensMax;
+      const daily = await this.dailyTokens.reserve(projectId, tokens, limit === null ? [] : [limit], context.signal);
+      try {
+        if (limit !== null && daily.used >= limit) {
+          const sentence = "daily token limit is reached: extracted locally until the next day (UTC)";
+          this.#onBudgetExhausted(projectId, sentence, context);
+          return null;
+        }
+        this.#exhausted.delete(projectId);
+        return await this.#callInTurn(request, monthly.models, messages, context);
+      } finally {
+        daily.release();
+      }
+    } finally {
+      monthly.release();
     }
-    this.#exhausted.delete(projectId);
+  }
+
+  /** Calls the endpoint when its semaphore allows it. */
+  async #callInTurn(
+    request: ExtractionRequest,
+    models: LlmChain,
+    messages: readonly LlmMessage[],
+    context: ExtractionContext,
+  ): Promise<string | null> {
     const releasePermit = await this.#semaphore.acquire(request.endpointKey);
     try {
       context.signal.throwIfAborted();
       // while this call waited, the lease may have been lost or the circuit may have opened
       if (!(await context.isHeld()) || this.#isCircuitOpen(request, context)) return null;
-      return await this.#call(request, messages, context);
+      return await this.#call(request, models, messages, context);
     } finally {
       releasePermit();
-      reservation.release();
+    }
+  }
+
+  /** The models whose monthly limit is not reached, with a reservation; null if there is none. */
+  async #withinMonth(
+    request: ExtractionRequest,
+    tokens: number,
+    context: ExtractionContext,
+  ): Promise<AllowedModels | null> {
+    const { projectId } = request.job;
+    try {
+      return await this.#uses.monthlyTokens.reserve(projectId, request.models, tokens, context.signal);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!(error instanceof LlmError)) throw error;
+      const sentence = "monthly token limit is reached: extracted locally until the next month (UTC)";
+      this.#onBudgetExhausted(projectId, sentence, context);
+      return null;
     }
   }
 
   // A call keeps its permit during a wait that the endpoint requested. Otherwise another call would take its place.
   async #call(
     request: ExtractionRequest,
+    [first, ...fallbacks]: LlmChain,
     messages: readonly LlmMessage[],
     context: ExtractionContext,
   ): Promise<string | null> {
     const { job } = request;
     const llmRequest = {
-      endpoint: request.endpoint,
+      ...callOf(first),
+      fallbacks: fallbacks.map(callOf),
       projectId: job.projectId,
       purpose: "ingestion",
       messages,
-      temperature: 0,
-      outputTokensMax: request.replyTokensMax,
       schema: { name: "memory", schema: replySchema(request.missing) },
     } as const;
     for (const isLast of [false, true]) {
@@ -327,35 +377,40 @@ export class LlmExtractor {
     this.#uses.log.warn({ project: job.projectId }, "a language model failed and is not called for a while");
   }
 
-  #onBudgetExhausted(projectId: ProjectId, { onNote }: ExtractionContext): void {
-    onNote("The project's daily token limit is reached: extracted locally until the next day (UTC).");
+  /** @param what what happened to the project, such as "daily token limit is reached: …" */
+  #onBudgetExhausted(projectId: ProjectId, what: string, { onNote }: ExtractionContext): void {
+    onNote(`The project's ${what}.`);
     if (this.#exhausted.has(projectId)) return;
     this.#exhausted.add(projectId);
-    this.#uses.log.warn(
-      { project: projectId },
-      "the project's daily token limit is reached; its memories are extracted locally until the next day (UTC)",
-    );
+    this.#uses.log.warn({ project: projectId }, `the project's ${what}`);
   }
 }
 
-/** What to extract for one job, with which endpoint and limits. */
+/** What a call of a model needs besides its messages. */
+function callOf({ endpoint, outputTokensMax }: ConfiguredLlm) {
+  return { endpoint, temperature: 0, outputTokensMax: Math.min(outputTokensMax ?? REPLY_TOKENS_MAX, REPLY_TOKENS_MAX) };
+}
+
+/** What to extract for one job, with which models and limits. */
 class ExtractionRequest {
   readonly dailyTokensMax: number | null;
   readonly replyTokensMax: number;
-  /** Identifies the endpoint, for limits that all projects using it share. */
+  /** Identifies the models, for limits that all projects using them share. */
   readonly endpointKey: string;
-  /** Identifies the endpoint as used by one project: unusable replies to its texts must not block other projects. */
+  /** Identifies the models as used by one project: unusable replies to its texts must not block other projects. */
   readonly projectKey: string;
 
   constructor(
     readonly job: Job,
     readonly missing: readonly ExtractedField[],
-    readonly endpoint: LlmEndpoint,
-    { llm, smart_ingestion }: ProjectSettings,
+    readonly models: LlmChain,
+    { smart_ingestion }: ProjectSettings,
   ) {
     this.dailyTokensMax = smart_ingestion.daily_token_limit;
-    this.replyTokensMax = Math.min(llm.max_output_tokens ?? REPLY_TOKENS_MAX, REPLY_TOKENS_MAX);
-    this.endpointKey = JSON.stringify([endpoint.baseUrl, endpoint.model, endpoint.apiKey]);
+    this.replyTokensMax = Math.max(...models.map((model) => callOf(model).outputTokensMax));
+    this.endpointKey = JSON.stringify(
+      models.map(({ endpoint }) => [endpoint.provider, endpoint.baseUrl, endpoint.model, endpoint.apiKey]),
+    );
     this.projectKey = JSON.stringify([job.projectId, this.endpointKey]);
   }
 }

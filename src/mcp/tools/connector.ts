@@ -1,5 +1,5 @@
-// The tools `search` and `fetch` in the form that ChatGPT's connectors and deep research require. They are listed only
-// if the operator switches them on, because they do the same as search_memories and get_memory.
+// The tools `search` and `fetch` in the form that ChatGPT's connectors and deep research require. They do the same as
+// search_memories and get_memory, so they are listed only if the operator switches them on.
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
@@ -13,12 +13,12 @@ import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
 /** Greatest size of a fetched text, in estimated tokens. */
 const FETCH_TOKENS = 20_000;
-/** Length of a title that is made from a text, in tokens. */
+/** Maximum length of a title that is made from the beginning of a text, in tokens. */
 const TITLE_TOKENS = 12;
 
 const Found = Type.Object({ id: Text(), title: Text(), url: Text() });
 
-/** Finds memories, as ids, titles and addresses. */
+/** Finds memories. Returns the id, title and address of each. */
 export const search: Tool = tool({
   name: "search",
   title: "Search",

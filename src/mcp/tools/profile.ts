@@ -1,6 +1,6 @@
-// The tool get_profile: what is known of a user, without a language model. Gives the profile of the API, the newest
-// memories, and those that share most entities with them, which are often old: what a person keeps coming back to.
-// Superseded ones are left out.
+// The tool get_profile: what is known of a user, without a language model. It shows the profile of the API, the newest
+// memories, and those that share most entities with the newest. These are often old, and about what a person keeps
+// coming back to. Superseded memories are left out.
 
 import { Type } from "@sinclair/typebox";
 import { Text } from "../../api/check.ts";
@@ -16,18 +16,19 @@ import { cutNote, ENVELOPE_TOKENS, firstFitting, MaxTokens, tokensOf } from "../
 import { MemoryResult, memoryResult } from "../memory-result.ts";
 import { READS, type Tool, tool } from "../tool.ts";
 
+/** Default of `max_tokens`. */
 const PROFILE_TOKENS = 2_000;
 /** Number of newest memories that are read. */
 const NEWEST_MAX = 30;
 /** Number of newest memories whose links are followed; each takes one call of getMemoryGraph. */
 const FOLLOWED_MAX = 10;
-/** Number of neighbours of each: enough to have others than the newest among them. */
+/** Number of neighbours that are read of each; with so many, there are others than the newest among them. */
 const NEIGHBOURS_MAX = 60;
 /** Number of linked memories that are read besides the newest; each takes one call of getMemory. */
 const LINKED_MAX = 10;
 /** Number of entities that are named. */
 const TOPICS_MAX = 20;
-/** Below this `max_tokens`, the memories leave no room for the profile. */
+/** Smallest `max_tokens` with a profile. Below it, the memories leave no room for one. */
 const WITH_PROFILE_TOKENS_MIN = 600;
 /** Share of `max_tokens` that the profile may take, with the names of its fields. */
 const PROFILE_SHARE = 0.4;
@@ -37,6 +38,8 @@ const EMPTY_PROFILE_TOKENS = 65;
 const NEWEST_SHARE = 0.5;
 /** Share of `max_tokens` that names may take. */
 const TOPICS_SHARE = 0.1;
+
+/** A memory, and why it is shown. */
 const Known = Type.Object({
   ...MemoryResult.properties,
   chosen: OneOf(["newest", "linked"], "newest: stored last; linked: shares entities with many of the newest"),
@@ -85,7 +88,7 @@ export const getProfile: Tool = tool({
     const room = tokensMax - ENVELOPE_TOKENS - tokensOf(topics) - tokensOf(profile);
     const first = firstFitting(newestItems, Math.floor(room * NEWEST_SHARE), tokensMax);
     const second = firstFitting(linkedItems, room - first.tokens, tokensMax, false);
-    // what the linked ones left is for more of the newest
+    // the newest ones may take what the linked ones have left over
     const more = firstFitting(newestItems, room - second.tokens, tokensMax);
     const cut = more.cut + second.cut;
     const leftOut = more.leftOut + second.leftOut;
@@ -107,7 +110,9 @@ interface Graph {
   readonly neighbours: readonly { readonly memory_id: string; readonly score: number }[];
 }
 
-/** Ids of the memories that are linked with the newest, most linked first, and the names that most of these share. */
+/**
+ * Ids of the memories that are linked with the newest ones, most linked first, and the entities that most of them name.
+ */
 async function links(operations: Operations, newest: readonly MemoryResult[]) {
   const scores = new Map<string, number>();
   const names = new Map<string, number>();
@@ -122,12 +127,14 @@ async function links(operations: Operations, newest: readonly MemoryResult[]) {
   return { ids: byCount(scores), names: byCount(names).slice(0, TOPICS_MAX) };
 }
 
+/** The first names that fit into a number of tokens. */
 function fittingNames(names: readonly string[], tokensMax: number): string[] {
   const fitting = [...names];
   while (fitting.length > 0 && tokensOf(fitting) > tokensMax) fitting.pop();
   return fitting;
 }
 
+/** Reads at most `LINKED_MAX` of the memories with these ids. Leaves out those in `newest` and outside of `scope`. */
 async function readLinked(
   operations: Operations,
   ids: readonly string[],

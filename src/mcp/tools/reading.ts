@@ -12,20 +12,21 @@ import {
   SearchMemories,
 } from "../../api/schema/memories.ts";
 import type { JsonRecord } from "../../kit/record.ts";
-import { splitsPair } from "../../kit/text-cut.ts";
+import { splitsPair } from "../../kit/surrogates.ts";
 import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, MaxTokens, tokensOf } from "../budget.ts";
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
 /** Default of `max_tokens`. A search result takes about 100 tokens. */
 const SEARCH_TOKENS = 4_000;
+/** Default of `max_tokens` of get_memory. */
 const MEMORY_TOKENS = 8_000;
 /** Share of `max_tokens` that the attributes of a memory may take when it is read alone. */
 const MEMORY_ATTRIBUTES_SHARE = 0.5;
 /** Number of tokens of a list besides its memories. A list also has a cursor. */
 const LIST_ENVELOPE_TOKENS = 2 * ENVELOPE_TOKENS;
-/** Tokens of an item of a list without its text. Used to share `max_tokens` among the texts. */
-const LISTED_TOKENS_MIN = 40;
+/** Minimum number of tokens that the text of a memory gets, in a list and when it is read alone. */
+const TEXT_TOKENS_MIN = 40;
 
 const Note = Type.Optional(Text({ description: "What is left out or cut" }));
 
@@ -121,7 +122,7 @@ export const getMemory: Tool = tool({
     const start = startOf(memory.content, offset ?? 0);
     const rest = memory.content.slice(start);
     const frame = tokensOf({ ...memory, content: "" });
-    const { text, isCut } = fitted(rest, Math.max(LISTED_TOKENS_MIN, tokensMax - ENVELOPE_TOKENS - frame));
+    const { text, isCut } = fitted(rest, Math.max(TEXT_TOKENS_MIN, tokensMax - ENVELOPE_TOKENS - frame));
     if (!isCut) return { ...memory, content: text, ...(lighterNote !== null && { note: lighterNote }) };
     const shown = text.slice(0, -1); // without the ellipsis
     const next_offset = start + shown.length;
@@ -131,7 +132,7 @@ export const getMemory: Tool = tool({
   },
 });
 
-/** Where to begin in a text: never within a character. */
+/** The position at `offset`, or before it if that is within a surrogate pair; at most the length of the text. */
 function startOf(text: string, offset: number): number {
   const start = Math.min(offset, text.length);
   return start > 0 && splitsPair(text, start) ? start - 1 : start;
@@ -188,21 +189,24 @@ export const listMemories: Tool = tool({
 function numberFitting(memories: readonly MemoryResult[], tokensMax: number): number {
   let tokens = 0;
   const at = memories.findIndex((memory) => {
-    const { text } = fitted(memory.content, LISTED_TOKENS_MIN);
+    const { text } = fitted(memory.content, TEXT_TOKENS_MIN);
     tokens += tokensOf({ ...memory, content: text });
     return tokens > tokensMax;
   });
   return at === -1 ? memories.length : Math.max(1, at);
 }
 
-/** The memories with texts that share what the attributes leave of `tokensMax`; short ones leave room for others. */
+/**
+ * Cuts the texts of memories so that all fit into `tokensMax` with their attributes. They share the room equally,
+ * except that short texts leave their rest to longer ones.
+ */
 function sharing(memories: readonly MemoryResult[], tokensMax: number) {
   let left = memories.reduce((rest, memory) => rest - tokensOf({ ...memory, content: "" }), tokensMax);
   let isCut = false;
   const shown = new Map<MemoryResult, MemoryResult>();
   const byLength = [...memories].sort((one, other) => one.content.length - other.content.length);
   for (const [at, memory] of byLength.entries()) {
-    const share = Math.max(LISTED_TOKENS_MIN, Math.floor(left / (byLength.length - at)));
+    const share = Math.max(TEXT_TOKENS_MIN, Math.floor(left / (byLength.length - at)));
     const content = fitted(memory.content, share);
     left -= tokensOf(content.text);
     isCut ||= content.isCut;

@@ -10,7 +10,7 @@ import { LIMITS } from "../../domain/limits.ts";
 import type { JsonRecord } from "../../kit/record.ts";
 import { MemoryIdArgument, type Tool, type ToolCall, tool } from "../tool.ts";
 
-/** Longest wait for a memory to become searchable, in seconds; clients give up on a call after 60. */
+/** Longest wait for a memory to become searchable, in seconds. Clients give up on a call after 60. */
 const WAIT_SECONDS_MAX = 50;
 const WAIT_SECONDS_DEFAULT = 20;
 

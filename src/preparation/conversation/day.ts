@@ -1,6 +1,7 @@
 // Finds a day in a text or value, in the forms that people and programs write, and formats it as `8 May 2023`. A time
 // zone in the text does not change the day, because later questions refer to the day as written.
 
+import { unixMilliseconds } from "../../kit/unix-time.ts";
 /** A day found in a text at `[start, end)`, in UTF-16 code units. */
 export interface FoundDay {
   /** Formatted as `8 May 2023`: day, English month, year. */
@@ -20,11 +21,7 @@ const TEXT_UNITS_MAX = 200;
 /** Range of plausible years. Other numbers of four digits are not read as years. */
 const YEAR_MIN = 1000;
 const YEAR_MAX = 2999;
-/**
- * Numbers below this are Unix times in seconds, others in milliseconds. This is the year 5138 in seconds, and March
- * 1973 in milliseconds.
- */
-const MILLISECONDS_MIN = 1e11;
+
 /** Numbers below this are counts or years, not timestamps. This is the year 1973 in seconds. */
 const TIMESTAMP_MIN = 1e8;
 
@@ -82,9 +79,10 @@ const HALF_DAY = /\d\s?[ap]\.?m\b/i;
 const CLOCK = /\d:\d{2}/;
 
 /**
- * The first day in the first 200 UTF-16 code units of a text; null if there is none. If only one number of a day such
- * as `5/8/2023` can be a month, that number is the month. If both can, `order` decides; without `order`, the separator
- * and the time next to the day do (see `likelyOrder`).
+ * A day in the first 200 UTF-16 code units of a text; null if there is none. If the text has days in several forms, the
+ * one with the year first or a month name wins over a purely numeric one. If only one number of a day such as
+ * `5/8/2023` can be a month, that number is the month. If both can, `order` decides; without `order`, the separator and
+ * the time next to the day do (see `likelyOrder`).
  */
 export function findDay(text: string, order: NumericOrder | null = null): FoundDay | null {
   const sample = text.slice(0, TEXT_UNITS_MAX);
@@ -133,7 +131,7 @@ export function dayOf(value: unknown, order: NumericOrder | null = null): string
 // The day in UTC, because a timestamp contains no time zone.
 function dayOfTimestamp(timestamp: number): string | null {
   if (!(timestamp >= TIMESTAMP_MIN)) return null;
-  const date = new Date(timestamp < MILLISECONDS_MIN ? timestamp * 1000 : timestamp);
+  const date = new Date(unixMilliseconds(timestamp));
   return dayText(String(date.getUTCFullYear()), String(date.getUTCMonth() + 1), String(date.getUTCDate()));
 }
 

@@ -101,7 +101,7 @@ export function weekOf(year: number, week: number): ClosedSpan | null {
   return week >= 1 && from < next ? { from, to: from + 7 * DAY_MS } : null;
 }
 
-/** A half or a quarter of a year, or another part that has the same number of months; `part` counts from 1. */
+/** A half or a quarter of a year; `part` counts from 1. */
 export function partOfYear(year: number, part: number, parts: 2 | 4): ClosedSpan {
   const months = 12 / parts;
   return { from: utc(year, (part - 1) * months + 1, 1), to: utc(year, part * months + 1, 1) };

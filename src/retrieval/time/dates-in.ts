@@ -1,5 +1,6 @@
-// Finds the days and months that a memory's text names, such as "14 March 2023", "on 3 June" and "2023年5月", in all
-// languages that have words for time.
+// Finds the days and months that a text names, such as "14 March 2023", "on 3 June" and "2023年5月". Knows names of
+// months in the languages with Latin letters and in Russian, numbered months in Chinese, Japanese and Korean, and dates
+// in digits in all languages.
 
 import { DAY_MS } from "../../kit/clock.ts";
 import { fold } from "../../kit/fold.ts";
@@ -15,7 +16,7 @@ const UNDATED_DAYS_MAX = 183;
 
 let monthNames: ReadonlyMap<string, number> | null = null;
 
-/** Month by name, in all languages with letters. */
+/** Month by name, in the languages with Latin letters and in Russian. */
 function monthsByName(): ReadonlyMap<string, number> {
   if (monthNames !== null) return monthNames;
   const names = new Map<string, number>();
@@ -53,7 +54,7 @@ export interface LocatedDate {
   readonly text: string;
 }
 
-/** The same with the words of the text. */
+/** Does what `datesIn` does, and returns the words of the text, too. */
 export function locatedDatesIn(text: string, writtenAt: number | null): LocatedDate[] {
   const sample = text.slice(0, TEXT_UNITS_MAX);
   if (!/\d/.test(sample)) return [];

@@ -1,5 +1,5 @@
 // The words for time of each language (data/words/time), and the division of a text into lexemes: numbers, words and
-// phrases with their meanings. resolve-time.ts and tense.ts read the lexemes.
+// phrases with their meanings.
 
 import ar from "../../../data/words/time/ar.txt" with { type: "text" };
 import de from "../../../data/words/time/de.txt" with { type: "text" };

@@ -1,6 +1,6 @@
 // Finds the time that a query names, and resolves it to a span of time from the time of the query.
 // time-phrases.ts reads single phrases; this file combines them ("since", "before", "between … and …") and finds
-// events ("before the move"). Everything is in UTC.
+// events ("before the move"). It calculates in UTC; zoned-time.ts translates from and to other time zones.
 
 import { DAY_MS } from "../../kit/clock.ts";
 import { fold } from "../../kit/fold.ts";
@@ -123,7 +123,7 @@ function isRecurring(lexemes: readonly Lexeme[], from: number, next: number): bo
   return lexemes.slice(from, next).every(({ meanings, digits }) => {
     if (digits !== null) return false;
     const names = [...meanings];
-    return names.length === 0 || names.some((name) => /^(weekday|in$|skip$|of$)/.test(name));
+    return names.length === 0 || names.some((name) => /^(weekday|weekend$|in$|skip$|of$)/.test(name));
   });
 }
 

@@ -2,6 +2,7 @@
 // One grammar serves all languages: words have the same meanings, and modifiers may come before or after.
 
 import { DAY_MS } from "../../kit/clock.ts";
+import { stopWordsOf } from "../../words/stop-words.ts";
 import {
   type CalendarUnit,
   type ClosedSpan,
@@ -26,7 +27,9 @@ import {
   weekdayBefore,
   weekendOf,
 } from "./counted-times.ts";
+import type { TimeLanguage } from "./lexicon.ts";
 import { readDecade, readYearlyPeriod } from "./named-periods.ts";
+import { hasPastForm } from "./tense.ts";
 import {
   type Direction,
   found,
@@ -52,12 +55,13 @@ import {
 
 /** Number of days that "recently" reaches back. */
 const RECENT_DAYS = 30;
-/** Years before this are not read as years unless a word says so: in queries they are mostly amounts. */
+const SATURDAY = 6;
+/** Numbers outside of these bounds are not read as years unless a word says so: in queries they are mostly amounts. */
 const BARE_YEAR_MIN = 1900;
 const BARE_YEAR_MAX = 2099;
 
 const WEEKDAY_LEADS = ["in", "on", "since", "before", "after", "until"];
-/** Maximum number of years between two days 29 February, which is also enough for any other day. */
+/** Number of years, including the present one, in which each day occurs: 29 February may be eight years ago. */
 const LEAP_YEARS_MAX = 9;
 const PARTS = ["start", "middle", "end"] as const;
 
@@ -75,6 +79,7 @@ export function readTimePhrase(text: TimeText, at: number): TimePhrase | null {
     readSeason(text, at) ??
     readYear(text, at) ??
     readWeekday(text, at) ??
+    readWeekend(text, at) ??
     readRecently(text, at)
   );
 }
@@ -348,6 +353,35 @@ function readWeekday(text: TimeText, at: number): TimePhrase | null {
   const isOneDay = has(text, at, "bare-weekday") || isLed(text, at, WEEKDAY_LEADS);
   if (text.lexicon.isSpaced && !isOneDay) return null;
   return found(weekdayBefore(text.asOf, weekday, 1), at + 1);
+}
+
+// "at the weekend" in a question in the past tense: the latest one, also while it lasts
+function readWeekend(text: TimeText, at: number): TimePhrase | null {
+  if (!has(text, at, "weekend") || recurs(text, at) || !isPast(text) || isAttribute(text, at)) return null;
+  return found(weekendOf(text.asOf, weekdayOf(text.asOf) < SATURDAY ? -1 : 0), at + 1);
+}
+
+/** Verb forms by which a question tells of what happened, besides words of the past and those in `hasPastForm`. */
+const TOLD: Readonly<Partial<Record<TimeLanguage, RegExp>>> = {
+  nl: /(?<!\p{L})(?:heb|hebt|heeft|hebben|ben|bent|is|zijn)(?!\p{L}).*(?<!\p{L})\p{L}{0,5}ge\p{L}{2,}(?:d|t|en|an)(?!\p{L})/u,
+  fr: /(?<!\p{L})(?:ai|as|a|avons|avez|ont)(?!\p{L}) (?:\p{L}+ )?\p{L}{2,}(?:é|e|i|u|it|is)(?!\p{L})/u,
+  it: /(?<!\p{L})(?:ho|hai|ha|abbiamo|avete|hanno|siamo|sono) (?:\p{L}+ )?\p{L}{2,}(?:at|it|ut|tt|st)[oaie](?!\p{L})/u,
+  ja: /(?:た|だった)(?:の|か|です)*[?？。]*$/u,
+  zh: /[了过過]/u,
+};
+
+/** Whether a question is about what happened. */
+function isPast({ text, lexemes, lexicon: { language } }: TimeText): boolean {
+  if (lexemes.some(({ meanings }) => meanings.has("past")) || hasPastForm(text, language)) return true;
+  return TOLD[language]?.test(text) === true;
+}
+
+/** Whether another word follows that means nothing here: "the weekend rate". Other languages join the words. */
+function isAttribute({ text, lexemes, lexicon }: TimeText, at: number): boolean {
+  const [own, after] = [lexemes[at], lexemes[at + 1]];
+  if (lexicon.language !== "en" || own === undefined || after === undefined) return false;
+  const isJoined = /^\s$/.test(text.slice(own.end, after.start));
+  return isJoined && after.meanings.size === 0 && !stopWordsOf("en").has(after.text);
 }
 
 function readRecently(text: TimeText, at: number): TimePhrase | null {

@@ -1,5 +1,5 @@
 // The soft preference for passages of the time that a query names: a passage gains a bounded amount of score. No
-// passage is left out. Pure functions; rank steps call them.
+// passage is left out. Pure functions.
 
 import type { Memory } from "../../domain/memory.ts";
 import { DAY_MS } from "../../kit/clock.ts";
@@ -16,7 +16,7 @@ export interface DatedPassage {
   readonly turnDay: string | null;
 }
 
-/** Limits, in days, of the time over which the preference fades outside of the span. It is the length of the span. */
+/** The preference fades outside of the span over a time as long as the span, but within these limits, in days. */
 const FADE_DAYS_MIN = 3;
 const FADE_DAYS_MAX = 365;
 /** Time over which it fades outside of a span with an open end, in days. */

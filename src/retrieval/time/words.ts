@@ -31,3 +31,12 @@ export function stemOf(word: string): string {
   if (plain.length < STEM_UNITS_MIN || !/^\p{L}+$/u.test(plain)) return plain;
   return plain.slice(0, Math.max(STEM_UNITS_MIN, Math.ceil(plain.length * STEM_SHARE)));
 }
+
+/** Particles of Korean behind a noun of at least two syllables. */
+const KOREAN_PARTICLE = /(?<=^\p{Script=Hangul}{2,})(?:은|는|이|가|을|를|의|에|로|으로|에서)$/u;
+
+/** A word in lower case without its possessive ending, an article before an apostrophe, or a Korean particle. */
+export function bareWord(word: string): string {
+  if (KOREAN_PARTICLE.test(word)) return word.replace(KOREAN_PARTICLE, "");
+  return word.replace(/['’]s$/, "").replace(/^(?:qu|[cdjlmnst])['’](?=\p{L})/u, "");
+}

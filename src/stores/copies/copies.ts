@@ -19,7 +19,7 @@ export interface CopiedStores extends ImportTarget, RepairedStores {
   readonly takeSnapshot: (withIndex?: boolean) => Promise<StoreSnapshot>;
   /** Names of the uploaded files that should belong to a memory. */
   readonly uploadNames: () => Promise<readonly string[]>;
-  /** Compares the pages of the file with the rows with their sums; null if the stores have no such file. */
+  /** Compares the pages of the database file with their checksums; null if the stores have no such file. */
   readonly comparePages:
     | ((
         onProgress: (done: number, total: number) => void,

@@ -3,7 +3,7 @@
 import { invariant } from "../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { DEFAULT_SETTINGS } from "../../domain/project.ts";
+import { completeLlm, DEFAULT_SETTINGS, withoutKeys } from "../../domain/project.ts";
 import { ExportError, type ExportedSettings, type ExportRecord, type RecordOf } from "../../domain/project-export.ts";
 import { parseJson } from "../../kit/exact-json.ts";
 import { groupsWithin } from "../../kit/groups.ts";
@@ -226,8 +226,7 @@ interface SourceRow {
 
 function settingsOf({ settings }: Row): ExportedSettings {
   const stored = JSON.parse(string(settings));
-  const { api_key, is_address_trusted, ...llm } = { ...DEFAULT_SETTINGS.llm, ...stored.llm };
-  return { ...DEFAULT_SETTINGS, ...stored, llm };
+  return { ...DEFAULT_SETTINGS, ...stored, llm: withoutKeys(completeLlm(stored.llm ?? {})) };
 }
 
 function memoryRecord(row: Row, content: string | null): RecordOf<"memory"> {

@@ -3,7 +3,7 @@
 
 import { PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
 import type { ProjectId } from "../../domain/ids.ts";
-import { DEFAULT_SETTINGS, type ProjectSettings } from "../../domain/project.ts";
+import { completeLlm, type ProjectSettings, withoutKeys } from "../../domain/project.ts";
 import { ExportError, type ExportRecord, type RecordOf } from "../../domain/project-export.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
@@ -153,8 +153,7 @@ class ProjectImport {
   async #begin(record: RecordOf<"project">): Promise<void> {
     if (this.#project !== null) throw new ExportError("there is more than one record of type project");
     const { id, settings, history_since = this.#target.clock.now() } = record;
-    const llm = { ...DEFAULT_SETTINGS.llm, ...settings.llm, api_key: null, is_address_trusted: false };
-    const stored: ProjectSettings = { ...settings, llm };
+    const stored: ProjectSettings = { ...settings, llm: completeLlm(withoutKeys(completeLlm(settings.llm))) };
     const row = {
       ...{ ...columnsOf(record), settings: JSON.stringify(stored), secret: systemRandom(PROJECT_SECRET_BYTES) },
       ...{ deleted_at: this.#target.hidden(), history_since },

@@ -10,7 +10,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 /** A part is at least this large, unless it is the last of its table. */
 const PART_BYTES_MIN = 64 * KiB;
-/** A part ends here wherever it is, except that a row is never cut. A part of a file has this size. */
+/** A part ends at this size, whatever its last key; but a row is never cut. A part of a file has this size. */
 const PART_BYTES_MAX = 4 * MiB;
 /** One of this many keys ends a part that is large enough. */
 const KEYS_PER_END = 64n;

@@ -67,6 +67,10 @@ export const RECORD_ROWS = {
     ...{ table: "entity_notes", owners: ["project"], key: "entity_note_key", columns: "*" },
     from: "entity_notes WHERE project_key = $project",
   },
+  case: {
+    ...{ table: "cases", owners: ["project"], key: "case_key", columns: "*" },
+    from: "cases WHERE project_key = $project",
+  },
   usage: {
     ...{ table: "monthly_usage", owners: ["project"], key: "month_start", columns: "*" },
     from: "monthly_usage WHERE project_key = $project",

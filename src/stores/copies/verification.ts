@@ -1,5 +1,5 @@
-// Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, and rows with
-// uploaded files. repair.ts repairs what it finds.
+// Compares the stores of record at one moment: rows with texts, their versions, sizes and hashes, rows with uploaded
+// files, and memories with their relations and earlier texts. repair.ts repairs what it finds.
 
 import { createHash } from "node:crypto";
 import { hashOfFile } from "../../domain/file-hash.ts";

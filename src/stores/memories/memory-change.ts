@@ -27,9 +27,9 @@ import {
   keptFileOf,
   originalBytes,
   originalOf,
+  replacedSource,
   setSource,
   sourceColumns,
-  unreadSource,
 } from "../rows/memory-file.ts";
 import { LIVE, MEMORY_COLUMNS, OPEN_PROJECT, TO_WORK } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
@@ -172,7 +172,7 @@ export class MemoryChanges {
     if (work !== null) {
       const { content, fingerprint, upload } = work;
       if (isOtherText) await this.#earlier.keepText(known, now);
-      const source = sourceColumns(upload === null ? null : unreadSource(upload));
+      const source = sourceColumns(upload === null ? null : replacedSource(upload, known));
       await this.session.run(REWORK, { key, now, ...source, ...fingerprint, originalFile: originalOf(upload) });
       await putContent(this.session, key, content);
     }
@@ -187,8 +187,8 @@ export class MemoryChanges {
   }
 
   /**
-   * Keeps the file that was sent again of a memory whose original is not kept, if the plan of the project has room for
-   * it. Returns the row after that.
+   * If a memory has no original and its file was sent again, keeps that file, as far as the plan of the project has
+   * room for it. Returns the row after that.
    */
   async #keepOriginal(known: KnownRow, sent: string | null): Promise<MemoryRow> {
     if (sent === null || known.original_file !== null) return known;

@@ -31,7 +31,7 @@ const REMOVE_PARTS = (dialect: Dialect) => `UPDATE memories
   SET deleted_at = $now, lease = NULL, is_purge_asked = $isPurgeAsked
   WHERE ${IN_CONTAINERS(dialect)} AND ${LIVE} RETURNING ${MEMORY_COLUMNS}`;
 
-/** Number of times that a file can be in a file. */
+/** Maximum depth of files in a file: a file in an archive, and a file in that file. */
 const CONTAINER_DEPTH_MAX = 2;
 
 /** Whether the memory was made from a file that can contain others. */

@@ -10,7 +10,7 @@ import { type MemoryRow, storedSource } from "../rows/memory.ts";
 import { LIVE, OPEN_PROJECT } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 
-// no part is deleted, so that the index is used
+// with `LIVE`, the database can use the index, which has no deleted memories
 const PARTS = ({ container, indexedBy }: Dialect) => `SELECT memory_key, source
   FROM memories ${indexedBy("memories_by_container")}
   WHERE ${container} = $container AND ${container} IS NOT NULL AND project_key = ${OPEN_PROJECT} AND ${LIVE}

@@ -13,7 +13,7 @@ const CONNECT_SECONDS_MAX = 10;
  * and `statement_timeout` does not end a commit that waits for standbys.
  */
 const ANSWER_MS_MAX = 30_000;
-/** Connections for writing. Each project is written through one at a time, so more would rarely be used. */
+/** Connections for writing. Only one at a time writes to a project, so more would rarely be used. */
 const WRITING_CONNECTIONS_MAX = 8;
 /** Connections for reading. They are others than those for writing, so that reads never wait for transactions. */
 const READING_CONNECTIONS_MAX = 8;

@@ -3,7 +3,8 @@
 
 import { createHash } from "node:crypto";
 import type { ProjectId } from "../../domain/ids.ts";
-import { queryRefusal } from "../../domain/quota.ts";
+import { queryRefusal, tokenVerdict } from "../../domain/quota.ts";
+import type { NodeIdentity, NodeState } from "../../domain/system.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import {
@@ -14,6 +15,8 @@ import {
   type QueryQuotas,
   type QuotaReservation,
   type RateWindow,
+  type TokenLimits,
+  type TokenReservation,
   UNLIMITED,
   type WindowState,
 } from "../../ports/coordination.ts";
@@ -30,7 +33,19 @@ const RENEW_MS = HOLD_MS / 4;
 /** Windows without requests are removed when they are this many windows old. */
 const WINDOWS_KEPT = 3;
 /** Tables whose rows a node holds. */
-const HELD = ["request_flights", "query_reservations", "node_tasks"] as const;
+const HELD = ["request_flights", "query_reservations", "token_reservations", "node_tasks"] as const;
+/** Milliseconds between two looks at the tokens of running calls, for a call that waits for their end. */
+const TOKENS_POLL_MS = 100;
+
+/** Nodes that were not seen for this long are not shown any more. */
+const NODES_SHOWN_MS = 24 * 60 * 60_000;
+const SEEN = `INSERT INTO nodes (id, name, role, version, started_at, seen_at)
+  VALUES ($id, $name, $role, $version, now_ms(), now_ms())
+  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
+const GONE = "DELETE FROM nodes WHERE id = $id";
+const NODES = `SELECT id, name, role, version, started_at, seen_at, seen_at > now_ms() - ${HOLD_MS} AS is_up
+  FROM nodes WHERE seen_at > now_ms() - ${NODES_SHOWN_MS} ORDER BY started_at, id`;
+const FORGET_NODES = `DELETE FROM nodes WHERE seen_at <= now_ms() - ${NODES_SHOWN_MS}`;
 
 const COUNT = "SELECT * FROM count_request($key, $limit, $windowMs, $now, $onlyLooks = 1)";
 const REMOVE_WINDOWS = `WITH old AS (DELETE FROM rate_windows WHERE newest < now_ms() - $ageMs RETURNING key)
@@ -45,6 +60,11 @@ const RESERVED = `SELECT count(*) AS reserved FROM query_reservations
 const RESERVE = `INSERT INTO query_reservations (id, project_key, holder, until)
   VALUES ($id, ${PROJECT_KEY}, $holder, now_ms() + ${HOLD_MS})`;
 const RELEASE = "DELETE FROM query_reservations WHERE id = $id";
+const RUNNING = `SELECT coalesce(sum(tokens), 0)::bigint AS tokens FROM token_reservations
+  WHERE project_key = ${PROJECT_KEY} AND until > now_ms()`;
+const RESERVE_TOKENS = `INSERT INTO token_reservations (id, project_key, tokens, holder, until)
+  VALUES ($id, ${PROJECT_KEY}, $tokens, $holder, now_ms() + ${HOLD_MS})`;
+const RELEASE_TOKENS = "DELETE FROM token_reservations WHERE id = $id";
 const TAKE_TASK = `INSERT INTO node_tasks AS known (name, holder, until)
   VALUES ($task, $holder, now_ms() + ${HOLD_MS})
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
@@ -55,6 +75,7 @@ export interface PostgresCoordinationOptions {
   readonly client: Client;
   /** Id of this node. What an earlier process of the node held ends when this one begins. */
   readonly nodeId: string;
+  readonly identity: NodeIdentity;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -62,6 +83,9 @@ export interface PostgresCoordinationOptions {
 /** What the nodes on one database agree on. */
 export class PostgresCoordination {
   readonly quotas: QueryQuotas = { reserve: (projectId) => this.#reserve(projectId) };
+  readonly monthlyTokens: TokenLimits = {
+    reserve: (projectId, tokens, limits, signal) => this.#reserveTokens(projectId, tokens, limits, signal),
+  };
   readonly flights: Flights = { begin: (slotKey) => this.#begin(slotKey) };
   readonly tasks: NodeTasks = { isMine: (task) => this.#isMine(task) };
   readonly #parts: PostgresCoordinationOptions;
@@ -79,6 +103,7 @@ export class PostgresCoordination {
   /** Gives up what an earlier process of this node held, and begins to renew what this one holds. */
   async start(): Promise<void> {
     await this.#giveUpAll();
+    await this.#say();
     this.#renewing = this.#renew();
   }
 
@@ -87,6 +112,18 @@ export class PostgresCoordination {
     this.#stop.abort();
     await this.#renewing;
     await this.#giveUpAll();
+  }
+
+  /** The nodes on the database. */
+  async nodes(): Promise<readonly NodeState[]> {
+    return (await this.#alone.all<NodeRow>(NODES)).map(({ started_at, seen_at, is_up, ...node }) => {
+      return { ...node, startedAt: Number(started_at), seenAt: Number(seen_at), isUp: is_up };
+    });
+  }
+
+  async #say(): Promise<void> {
+    const { nodeId: id, identity } = this.#parts;
+    await this.#quietly(() => this.#alone.run(SEEN, { id, ...identity }));
   }
 
   /**
@@ -109,8 +146,9 @@ export class PostgresCoordination {
     };
   }
 
-  /** Removes windows in which nothing was counted for a while. */
+  /** Removes windows in which nothing was counted for a while, and nodes that were not seen for a day. */
   async prune(windowMs: number): Promise<void> {
+    await this.#alone.run(FORGET_NODES);
     await this.#alone.run(REMOVE_WINDOWS, { ageMs: WINDOWS_KEPT * windowMs });
   }
 
@@ -139,6 +177,35 @@ export class PostgresCoordination {
     };
   }
 
+  async #reserveTokens(
+    project: ProjectId,
+    tokens: number,
+    limits: readonly number[],
+    signal: AbortSignal,
+  ): Promise<TokenReservation> {
+    if (limits.length === 0) return { used: 0, release: () => undefined };
+    const id = crypto.randomUUID();
+    const { clock, nodeId: holder } = this.#parts;
+    for (;;) {
+      signal.throwIfAborted();
+      const { used, verdict } = await this.#write(async (session) => {
+        await session.lock([project]);
+        // in this order: a call is counted before its reservation ends, so none is missing in both numbers
+        const running = await session.get<{ readonly tokens: bigint }>(RUNNING, { project });
+        const usage = await readUsage(session, project, clock.now());
+        const used = usage.tokens.prompt + usage.tokens.completion;
+        const verdict = tokenVerdict(used, Number(running?.tokens), limits);
+        if (verdict === "free") await session.run(RESERVE_TOKENS, { id, project, tokens: Math.ceil(tokens), holder });
+        return { used, verdict };
+      });
+      if (verdict === "reached") return { used, release: () => undefined };
+      if (verdict === "free") {
+        return { used, release: () => void this.#quietly(() => this.#alone.run(RELEASE_TOKENS, { id })) };
+      }
+      await clock.sleep(TOKENS_POLL_MS, signal);
+    }
+  }
+
   async #isMine(task: NodeTask): Promise<boolean> {
     return (await this.#alone.run(TAKE_TASK, { task, holder: this.#parts.nodeId })) > 0;
   }
@@ -148,6 +215,7 @@ export class PostgresCoordination {
     for (;;) {
       await clock.sleep(RENEW_MS, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
+      await this.#say();
       await this.#quietly(async () => {
         for (const table of HELD) {
           await this.#alone.run(`UPDATE ${table} SET until = now_ms() + ${HOLD_MS} WHERE holder = $holder`, { holder });
@@ -160,6 +228,7 @@ export class PostgresCoordination {
     const { nodeId: holder } = this.#parts;
     return this.#quietly(async () => {
       for (const table of HELD) await this.#alone.run(`DELETE FROM ${table} WHERE holder = $holder`, { holder });
+      await this.#alone.run(GONE, { id: holder });
     });
   }
 
@@ -176,6 +245,12 @@ export class PostgresCoordination {
     return inWritingSession(this.#parts.client, this.#turns, work);
   }
 }
+
+type NodeRow = Pick<NodeState, "id" | "name" | "role" | "version"> & {
+  readonly started_at: bigint;
+  readonly seen_at: bigint;
+  readonly is_up: boolean;
+};
 
 interface CountRow {
   readonly is_admitted: boolean;

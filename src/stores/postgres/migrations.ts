@@ -629,6 +629,106 @@ BEGIN
 END $body$;
 `;
 
+// Questions with what a search should find, and runs over them.
+const CASES = `
+CREATE TABLE cases (
+  case_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  -- the user whose memories are searched; null: the whole project
+  user_id ${TEXT},
+  query ${TEXT} NOT NULL,
+  mode ${TEXT},
+  -- ids in JSON; null: nothing should be found
+  memory_ids ${TEXT},
+  created_at bigint NOT NULL
+);
+CREATE INDEX cases_by_project ON cases (project_key, case_key);
+CREATE TABLE case_runs (
+  run_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  project_key bigint NOT NULL REFERENCES projects,
+  status ${TEXT} NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  -- names in JSON; null: the mode of each case
+  modes ${TEXT},
+  -- searches
+  done bigint NOT NULL DEFAULT 0,
+  skipped bigint NOT NULL DEFAULT 0,
+  total bigint NOT NULL,
+  -- sums by mode, in JSON
+  sums ${TEXT} NOT NULL,
+  -- key of the case where it goes on after, and of its last one
+  place bigint NOT NULL DEFAULT 0,
+  last_case bigint NOT NULL,
+  error ${TEXT},
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+CREATE INDEX case_runs_by_project ON case_runs (project_key, run_key);
+CREATE INDEX case_runs_open ON case_runs (run_key) WHERE status = 'processing';
+`;
+
+// The nodes of the service.
+const NODES = `
+CREATE UNLOGGED TABLE nodes (
+  id ${TEXT} PRIMARY KEY,
+  name ${TEXT} NOT NULL,
+  role ${TEXT} NOT NULL,
+  version ${TEXT} NOT NULL,
+  started_at bigint NOT NULL,
+  seen_at bigint NOT NULL
+);
+`;
+
+// Models that an operator added, and the reranker that a project uses in place of its embedder's.
+const INSTALLED_MODELS = `
+CREATE TABLE installed_models (
+  model_key ${KEY},
+  id ${TEXT} NOT NULL UNIQUE,
+  task ${TEXT} NOT NULL,
+  kind ${TEXT} NOT NULL,
+  source ${TEXT},
+  -- what the archive must have, in hexadecimal digits
+  sha256 ${TEXT},
+  -- JSON
+  remote ${TEXT},
+  dimensions bigint,
+  tokens_max bigint,
+  -- JSON list; tunings: JSON object
+  languages ${TEXT} NOT NULL,
+  licence ${TEXT},
+  fingerprint ${TEXT},
+  is_calibrated bigint NOT NULL CHECK (is_calibrated IN (0, 1)),
+  manifest_sha256 ${TEXT},
+  status ${TEXT} NOT NULL,
+  bytes_done bigint,
+  bytes_total bigint,
+  error ${TEXT},
+  tunings ${TEXT} NOT NULL,
+  created_at bigint NOT NULL
+);
+ALTER TABLE project_models ADD COLUMN reranker ${TEXT};
+`;
+
+// The calibration of a model that was asked for: JSON. Its number grows with each one.
+const CALIBRATIONS = `
+ALTER TABLE installed_models ADD COLUMN calibration_job ${TEXT};
+ALTER TABLE installed_models ADD COLUMN calibration_number bigint NOT NULL DEFAULT 0;
+`;
+
+// Tokens of running calls of language models, which nodes reserve for a minute at a time.
+const TOKEN_RESERVATIONS = `
+CREATE UNLOGGED TABLE token_reservations (
+  id text COLLATE "C" PRIMARY KEY,
+  project_key bigint NOT NULL,
+  tokens bigint NOT NULL,
+  holder text COLLATE "C" NOT NULL,
+  until bigint NOT NULL
+);
+CREATE INDEX token_reservations_by_project ON token_reservations (project_key);
+CREATE INDEX token_reservations_by_holder ON token_reservations (holder);
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -648,4 +748,9 @@ export const MIGRATIONS: readonly string[] = [
   CONTAINERS,
   MAPS,
   ORIGINALS,
+  CASES,
+  NODES,
+  INSTALLED_MODELS,
+  CALIBRATIONS,
+  TOKEN_RESERVATIONS,
 ];

@@ -72,8 +72,7 @@ export async function prepareDatabase(client: Client): Promise<string> {
  * @throws DatabaseError if the database cannot be used, or has the tables of another version
  */
 export async function readDatabase(client: Client): Promise<string> {
-  const [row] = (await client.read(SERVER, [])).rows;
-  refuseServer(client.where, serverOf(row));
+  await checkServer(client);
   const [found] = (await client.read(HAS_STORE, [])).rows;
   const [store] = found?.found === true ? (await client.read(STORE, [])).rows : [];
   const version = Number(store?.schema_version ?? 0);
@@ -87,6 +86,12 @@ export async function readDatabase(client: Client): Promise<string> {
     );
   }
   return String(store?.store_id);
+}
+
+/** Checks the server, and changes nothing. @throws DatabaseError if it cannot be used */
+export async function checkServer(client: Client): Promise<void> {
+  const [row] = (await client.read(SERVER, [])).rows;
+  refuseServer(client.where, serverOf(row));
 }
 
 function serverOf(row: Record<string, unknown> | undefined): Server {

@@ -158,8 +158,8 @@ export class WritingSession extends StatementSession implements TransactionSessi
 
   /**
    * The locks of one call are taken in the order of the ids, so that two transactions never wait for each other: each
-   * locks all its projects in one call. The turns in this
-   * process come first, because a transaction that has not begun waits for them without a connection.
+   * locks all its projects in one call. The turns in this process come first, because a transaction that has not begun
+   * waits for them without a connection.
    */
   async lock(projectIds: readonly string[]): Promise<void> {
     const missing = [...new Set(projectIds)].filter((id) => !this.#locked.has(id)).sort();

@@ -1,5 +1,6 @@
 // Opens all stores of record on one PostgreSQL database.
 
+import type { NodeIdentity } from "../../domain/system.ts";
 import type { Log } from "../../kit/log.ts";
 import type { SharedIndex } from "../../ports/shared-index.ts";
 import type { TextArchive } from "../../ports/text-archive.ts";
@@ -52,10 +53,12 @@ export interface PostgresStores extends Stores {
   readonly inTransaction: InTransaction;
   /** What the nodes on this database share of their indexes. */
   readonly shared: SharedIndex;
-  /** Files that wait to be read, for all nodes. */
+  /** Files that wait to be read, and originals, for all nodes. */
   readonly files: SharedFiles;
   /** Makes what the nodes on this database agree on. */
-  coordination(log: Log): PostgresCoordination;
+  coordination(log: Log, identity: NodeIdentity): PostgresCoordination;
+  /** Size of the database in bytes. */
+  bytes(): Promise<number>;
   /** The connections, for commands that copy data (`copies/`). */
   readonly client: Client;
   /** Why changes are refused, because the data is being moved or was moved (`closing.ts`); null if they are not. */
@@ -95,14 +98,19 @@ export async function openPostgresStores(options: PostgresStoreOptions): Promise
   };
   const transactions = new StoreTransactions(begin, onEffectFailure, transactionMsMax);
   return {
-    ...routed(connected(new ReadingSession(client), context), transactions),
+    ...routed(connected(new ReadingSession(client), context), transactions.call.bind(transactions)),
     transactions,
     inTransaction: transactions.onSession,
     texts: new PostgresTexts(client),
     databaseId,
     shared: new PostgresSharedIndex(client),
     files: new PostgresFiles(client),
-    coordination: (log) => new PostgresCoordination({ client, nodeId, clock: surroundings.clock, log }),
+    coordination: (log, identity) =>
+      new PostgresCoordination({ client, nodeId, identity, clock: surroundings.clock, log }),
+    bytes: async () => {
+      const { rows } = await client.read("SELECT pg_database_size(current_database()) AS bytes", []);
+      return Number(rows[0]?.bytes ?? 0);
+    },
     client,
     whyClosed: async () => ((await closingOf(client)) === null ? null : databaseError("closed", client.where).message),
     close: () => client.close(),

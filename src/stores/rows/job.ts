@@ -39,7 +39,7 @@ export function toVisible(memory: Memory): VisibleMemory {
   return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
 }
 
-/** The stored form of a document's facts. */
+/** The facts of a document from their stored form; null if none are stored. */
 export function factsOf(row: { readonly title: string | null; readonly marks: string } | null): DocumentFacts | null {
   return row === null ? null : { title: row.title, marks: JSON.parse(row.marks) };
 }

@@ -16,6 +16,12 @@ export function unreadSource({ file, bytes, source, ocr }: ReceivedFile): string
   return JSON.stringify({ bytes, ...source, ...(ocr !== undefined && { ocr }), file });
 }
 
+/** The column `source` of a memory whose file is replaced by another one. */
+export function replacedSource(upload: ReceivedFile, before: Pick<MemoryRow, "source">): string {
+  const ocr = upload.isFetchedAgain === true ? storedSource(before)?.ocr : upload.ocr;
+  return unreadSource({ ...upload, ocr });
+}
+
 /** Name of the kept file of a memory, uploaded or with its long text; null if there is none. */
 export function keptFileOf({ source }: Pick<MemoryRow, "source">): string | null {
   return source === null ? null : ((JSON.parse(source) as { readonly file?: string }).file ?? null);
@@ -68,7 +74,7 @@ export function fingerprintOfFile({ bytes, sha256, source }: ReceivedFile): Cont
 export function readSource(row: Pick<MemoryRow, "source">, warnings?: readonly string[]): string | null {
   const source = storedSource(row);
   if (source === null) return null;
-  const { file, ocr, warnings: earlier = [], ...rest } = source;
+  const { file, warnings: earlier = [], ...rest } = source;
   const found = warnings ?? earlier;
   return JSON.stringify({ ...rest, ...(found.length > 0 && { warnings: found }) });
 }

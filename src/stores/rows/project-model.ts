@@ -4,7 +4,7 @@ import type { ProjectId } from "../../domain/ids.ts";
 import type { ModelChangeState, ProjectModel } from "../../ports/project-model-store.ts";
 
 /** The columns of a ProjectModelRow, for SELECT. */
-export const PROJECT_MODEL_COLUMNS = `projects.id AS project_id, live, previous, is_chosen, change_number, model, state, error, chunks_done,
+export const PROJECT_MODEL_COLUMNS = `projects.id AS project_id, live, previous, is_chosen, reranker, change_number, model, state, error, chunks_done,
   chunks_total, started_at, ended_at`;
 
 /** A row of `project_models`, with the id of its project. */
@@ -13,6 +13,7 @@ export interface ProjectModelRow {
   readonly live: string | null;
   readonly previous: string | null;
   readonly is_chosen: bigint;
+  readonly reranker: string | null;
   readonly change_number: bigint;
   readonly model: string | null;
   readonly state: string | null;
@@ -31,6 +32,7 @@ export function toProjectModel(row: ProjectModelRow): ProjectModel {
     live,
     previous,
     isChosen: row.is_chosen === 1n,
+    reranker: row.reranker,
     change:
       model === null || state === null
         ? null

@@ -3,6 +3,7 @@
 import { type Fault, invariant } from "../../domain/fault.ts";
 import type { ProjectId } from "../../domain/ids.ts";
 import {
+  completeLlm,
   DEFAULT_SETTINGS,
   PLANS,
   type Plan,
@@ -50,7 +51,7 @@ function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
   return {
     ...DEFAULT_SETTINGS,
     ...stored,
-    llm: { ...DEFAULT_SETTINGS.llm, ...stored.llm },
+    llm: completeLlm(stored.llm ?? {}),
     smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, ...stored.smart_ingestion },
   };
 }

@@ -6,7 +6,7 @@
 // the id, the number and the CRC-32 of these.
 
 import { closeSync, openSync, writeSync } from "node:fs";
-import { readIfThere } from "../../kit/is-missing.ts";
+import { readIfThere } from "../../kit/missing-files.ts";
 
 const MAGIC = "MNEMECN1";
 const ID_BYTES = 32;

@@ -1,5 +1,5 @@
-// StoreEngine on SQLite. One connection writes, so nothing needs a lock. Statements run in this process, so many rows
-// are stored by one small statement each. Triggers keep the tags (migrations.ts).
+// StoreEngine on SQLite. One connection writes, so nothing needs a lock. Statements run in this process, so each of
+// many rows is stored by a small statement of its own. Triggers keep the tags (migrations.ts).
 
 import { invariant } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";

@@ -16,7 +16,7 @@ const COLUMNS = "SELECT name, pk FROM pragma_table_info($table) ORDER BY cid";
 
 type OfTable = { readonly table: string };
 
-/** All tables of a database. A table comes after those whose key it has as a column. */
+/** All tables of a database. A table comes after each numbered table (`isNumbered`) whose key it has as a column. */
 export function tablesOf(database: Pick<SqliteDatabase, "prepare">): readonly TableLayout[] {
   const found = database.prepare<{ name: string; sql: string }>(TABLES).all({});
   const layouts = found.map(({ name: table, sql }): TableLayout => {

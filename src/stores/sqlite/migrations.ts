@@ -1,8 +1,8 @@
 // Schema migrations of mneme.sqlite: entry n brings a file from schema version n to n + 1. A released migration is
 // never changed, except for its comments. A change of the schema is a new migration at the end.
 //
-// Times are Unix milliseconds, columns that end in `_key` are the u64 keys of domain/ids.ts (below 2^63 here), and
-// "live" means not deleted and not expired.
+// Times are Unix milliseconds, integer columns that end in `_key` are the u64 keys of domain/ids.ts (below 2^63 here),
+// and "live" means not deleted and not expired.
 
 import { DELETIONS_SCHEMA } from "./migration-deletions.ts";
 import { ERASED_DELIVERIES, IMPORTED_VECTORS } from "./migration-imports.ts";
@@ -664,6 +664,81 @@ WHEN old.content_bytes <> new.content_bytes OR old.original_bytes <> new.origina
 END;
 `;
 
+// Questions with what a search should find, and runs over them.
+const CASES = `
+CREATE TABLE cases (
+  case_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- the user whose memories are searched; null: the whole project
+  user_id TEXT,
+  query TEXT NOT NULL,
+  mode TEXT,
+  -- ids in JSON; null: nothing should be found
+  memory_ids TEXT,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX cases_by_project ON cases (project_key, case_key);
+CREATE TABLE case_runs (
+  run_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  -- names in JSON; null: the mode of each case
+  modes TEXT,
+  -- searches
+  done INTEGER NOT NULL DEFAULT 0,
+  skipped INTEGER NOT NULL DEFAULT 0,
+  total INTEGER NOT NULL,
+  -- sums by mode, in JSON
+  sums TEXT NOT NULL,
+  -- key of the case where it goes on after, and of its last one
+  place INTEGER NOT NULL DEFAULT 0,
+  last_case INTEGER NOT NULL,
+  error TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX case_runs_by_project ON case_runs (project_key, run_key);
+CREATE INDEX case_runs_open ON case_runs (run_key) WHERE status = 'processing';
+`;
+
+// Models that an operator added, and the reranker that a project uses in place of its embedder's.
+const INSTALLED_MODELS = `
+CREATE TABLE installed_models (
+  model_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  task TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  source TEXT,
+  -- what the archive must have, in hexadecimal digits
+  sha256 TEXT,
+  -- JSON
+  remote TEXT,
+  dimensions INTEGER,
+  tokens_max INTEGER,
+  -- JSON list; tunings: JSON object
+  languages TEXT NOT NULL,
+  licence TEXT,
+  fingerprint TEXT,
+  is_calibrated INTEGER NOT NULL CHECK (is_calibrated IN (0, 1)),
+  manifest_sha256 TEXT,
+  status TEXT NOT NULL,
+  bytes_done INTEGER,
+  bytes_total INTEGER,
+  error TEXT,
+  tunings TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+ALTER TABLE project_models ADD COLUMN reranker TEXT;
+`;
+
+// The calibration of a model that was asked for: JSON. Its number grows with each one.
+const CALIBRATIONS = `
+ALTER TABLE installed_models ADD COLUMN calibration_job TEXT;
+ALTER TABLE installed_models ADD COLUMN calibration_number INTEGER NOT NULL DEFAULT 0;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -692,6 +767,9 @@ export const MIGRATIONS: readonly string[] = [
   CONTAINERS,
   MAPS,
   ORIGINALS,
+  CASES,
+  INSTALLED_MODELS,
+  CALIBRATIONS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

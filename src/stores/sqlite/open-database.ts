@@ -16,6 +16,8 @@ export interface OpenOptions {
   readonly ownership?: Ownership | null;
   /** Number of the newest commit of the texts that commits of this file may rely on. */
   readonly textsCommits?: () => number;
+  /** Counts the changes that this process commits. Default: a count of this thread. */
+  readonly changes?: { value: number };
   /** Later migrations are not applied, and commits are not numbered; a restore sets it. */
   readonly schemaVersionMax?: number;
 }
@@ -27,6 +29,7 @@ export interface OpenOptions {
  */
 export function openDatabase(path: string, options: OpenOptions = {}): SqliteDatabase {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0, schemaVersionMax } = options;
+  const { changes = { value: 0 } } = options;
   const opened: { close(isAtOnce: boolean): void }[] = [];
   const keep = (connection: Database) => {
     opened.unshift(connection);
@@ -43,7 +46,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): SqliteDat
     opened.push(guard);
     guard.run("SELECT 1 FROM sqlite_schema"); // from now on it holds a lock
     if (inspected.isUnproven) checkContent(path, connection);
-    const database = new SqliteDatabase(path, connection, onEffectFailure, { value: 0 });
+    const database = new SqliteDatabase(path, connection, onEffectFailure, changes);
     database.migrate(schemaVersionMax);
     if (schemaVersionMax !== undefined) {
       guard.close(true);
@@ -65,7 +68,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): SqliteDat
  * open on `writer`.
  * @throws StoreError if the file cannot be used
  */
-export function openReader(writer: SqliteDatabase): SqliteDatabase {
+export function openReader(writer: Pick<SqliteDatabase, "path" | "changes">): SqliteDatabase {
   try {
     return new SqliteDatabase(writer.path, connectReader(writer.path), throwUncaught, writer.changes);
   } catch (error) {

@@ -3,8 +3,8 @@
 
 import { renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
-import { isMissingOrEmpty } from "../../kit/is-missing.ts";
 import type { Log } from "../../kit/log.ts";
+import { isMissingOrEmpty } from "../../kit/missing-files.ts";
 import { lossError, StoreError } from "../store-error.ts";
 import type { StoreQuarantine } from "../store-quarantine.ts";
 import { sumsPath } from "./checkpoints.ts";

@@ -10,7 +10,7 @@
 
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { invariant } from "../../domain/fault.ts";
-import { readIfThere } from "../../kit/is-missing.ts";
+import { readIfThere } from "../../kit/missing-files.ts";
 import { blocksOf } from "./file-blocks.ts";
 import { clearLeftovers, hasLeftovers, usedSumOf } from "./page-gaps.ts";
 import type { WalContent } from "./wal.ts";

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Eventually } from "../../kit/eventually.ts";
+import { SharedCount } from "../../kit/shared-count.ts";
 import type { Stores, Transactions } from "../../ports/transactions.ts";
 import { ActivityNotes } from "../activity-notes.ts";
 import type { StoreContext, StoreHooks } from "../context.ts";
@@ -20,6 +21,7 @@ import { SqliteEngine } from "./engine.ts";
 import { SqliteKeyAccess } from "./key-access.ts";
 import { openDatabase, openReader, openSnapshot } from "./open-database.ts";
 import type { Ownership } from "./opening.ts";
+import { addNoted, type Noted } from "./reading-stores.ts";
 import { SqliteSession, SqliteWriter } from "./session.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -68,6 +70,10 @@ export interface SqliteStores extends Stores {
   ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }>;
   /** What the rows know of the texts, for the comparison when those are opened. */
   readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
+  /** Number of committed changes, for threads that read on connections of their own. */
+  readonly changes: SharedCount;
+  /** Adds what such a thread has noted. */
+  addNoted(noted: Noted): void;
   /** Refuses changes from now on (`closing.ts`). Returns an id: while it stays the same, no row has changed. */
   closeToChanges(): Promise<string>;
   /** Allows changes again. */
@@ -84,13 +90,16 @@ export interface SqliteStores extends Stores {
  */
 export function openStores(options: SqliteStoreOptions): SqliteStores {
   const { onEffectFailure = throwUncaught, ownership = null, textsCommits = () => 0 } = options;
-  const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits });
+  const changes = new SharedCount();
+  const writer = openDatabase(options.path, { onEffectFailure, ownership, textsCommits, changes });
   const reader = openReader(writer);
-  const { queue, ...stores } = connectStores(writer, reader, { ...options, onEffectFailure });
+  const { queue, context, ...stores } = connectStores(writer, reader, { ...options, onEffectFailure });
   writer.onCheckpointDue = nextTurnOnce(() => queue.run(() => writer.checkpointIfFree()));
   return {
     ...stores,
     record: { storeId: writer.storeId, textsCommits: writer.textsCommits, commits: () => writer.commits },
+    changes,
+    addNoted: (noted) => addNoted(context, noted),
     snapshot: (alongside) =>
       queue.hold(async () => {
         const snapshot = openSnapshot(writer);
@@ -127,7 +136,11 @@ export function connectStores(
   writer: SqliteDatabase,
   reader: SqliteDatabase,
   options: Omit<SqliteStoreOptions, "path">,
-): Stores & { readonly transactions: StoreTransactions; readonly queue: WriteQueue } {
+): Stores & {
+  readonly transactions: StoreTransactions;
+  readonly queue: WriteQueue;
+  readonly context: StoreContext;
+} {
   const {
     clock,
     newWebhookSecret,
@@ -166,7 +179,7 @@ export function connectStores(
     return { session, stores };
   };
   const transactions = new StoreTransactions(begin, onEffectFailure ?? throwUncaught, transactionMsMax);
-  return { ...routed(connected(reader, reading), transactions), transactions, queue };
+  return { ...routed(connected(reader, reading), transactions.call.bind(transactions)), transactions, queue, context };
 }
 
 /**

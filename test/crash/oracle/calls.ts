@@ -13,7 +13,7 @@ export interface Called {
 export interface Caller {
   call(method: string, path: string, body?: unknown): Promise<Called>;
   /** Sends a request with another key. Absent if the caller cannot do that; then keys are not checked. */
-  callAs?(key: string, method: string, path: string): Promise<Called>;
+  callAs?(key: string, method: string, path: string, body?: unknown): Promise<Called>;
   /**
    * Stores a memory with a body of more than 1 MiB, so that its text is kept in a file if it has more than 11,000
    * characters. Absent if the caller cannot do that.
@@ -44,12 +44,13 @@ export async function ifAnswered(call: Promise<Called>): Promise<Called | null> 
 
 /** Lets an oracle call a spawned server, with its own key and with others. */
 export function callerOf(server: { readonly url: string; readonly key: string }): Required<Caller> {
+  const callAs = (key: string, method: string, path: string, body?: unknown) => {
+    const json = { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    return send(`${server.url}${path}`, key, { method, ...(body !== undefined && json) });
+  };
   return {
-    call: (method, path, body) => {
-      const json = { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-      return send(`${server.url}${path}`, server.key, { method, ...(body !== undefined && json) });
-    },
-    callAs: (key, method, path) => send(`${server.url}${path}`, key, { method }),
+    call: (method, path, body) => callAs(server.key, method, path, body),
+    callAs,
     storeLarge: (text, metadata) => {
       const headers = { "content-type": "application/json" };
       const body = escapedBody(text, metadata);

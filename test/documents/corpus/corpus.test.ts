@@ -230,6 +230,7 @@ describe.skipIf(!HAS_REAL_DOCUMENTS)(`the place of a text in a real document${SK
         const placed = placedChunks(
           [chunk],
           marks.map(({ at: start, ...each }) => ({ at: start, place: each })),
+          [],
         );
         expect(placed).toEqual([{ ...chunk, ...place }]);
       },

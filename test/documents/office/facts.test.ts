@@ -9,6 +9,7 @@ import { partsOf, SCRIPT_CASES } from "../fixtures/scripts.ts";
 import { docx, type Parts, pptx, references, rowsOf, textOf, xlsx, xml } from "./office-file.ts";
 
 type Row = readonly (string | number | null)[];
+const inline = (place: string, text: string) => `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
 type Relation = readonly [id: string, type: string, target: string];
 
 /** A document with one kind of content. */
@@ -415,6 +416,26 @@ const KINDS: Readonly<Record<string, Kind>> = {
     ),
     facts: ["Region: South | Units: 15", "Owner | Ada", "Budget | 5000", "Status | open"],
     absent: ["Ada: 5000", "Owner: Budget", "Units: Ada"],
+  },
+  "a list of a name, a number and a day": {
+    text: sheet(
+      `<sheetData><row r="1">${inline("A1", "Customer")}${inline("B1", "Hansen AS")}</row><row r="2">${inline("A2", "Invoice")}<c r="B2"><v>417</v></c></row><row r="3">${inline("A3", "Due")}<c r="B3" s="1"><v>45323</v></c></row></sheetData>`,
+      {
+        "styles.xml": xml(
+          "styleSheet",
+          '<numFmts><numFmt numFmtId="170" formatCode="yyyy-mm-dd"/></numFmts><cellXfs><xf/><xf numFmtId="170"/></cellXfs>',
+        ),
+      },
+    ),
+    facts: ["Customer | Hansen AS", "Invoice | 417", "Due | 2024-02-01"],
+    absent: ["Hansen AS: "],
+  },
+  "headers and footers of a printed sheet": {
+    text: sheet(
+      `${rowsOf(["a", "b"])}<headerFooter differentFirst="1"><oddHeader>&amp;L&amp;"Arial,Bold"&amp;12Draft 7 &amp;&amp; notes&amp;CConfidential&amp;R&amp;D</oddHeader><oddFooter>&amp;CPage &amp;P of &amp;N&amp;R&amp;K01+000For the board</oddFooter><firstHeader>&amp;CFirst page</firstHeader></headerFooter>`,
+    ),
+    facts: ["Draft 7 & notes", "Confidential", "For the board", "First page"],
+    absent: ["Arial", "Page of", "01+000", "12Draft"],
   },
   "a table with a caption below another one": {
     text: rows(

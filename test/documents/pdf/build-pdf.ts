@@ -33,6 +33,8 @@ export interface PdfPlan {
   readonly bookmarks?: readonly string[];
   /** Entries of the annotations of the first page, without `/Type` and `/Rect`. Fields are in the form of the file. */
   readonly annotations?: readonly Annotated[];
+  /** Operators that draw lines on each page, in the coordinates of the file. */
+  readonly drawing?: string;
   /** Whether each page has a picture. */
   readonly hasPicture?: boolean;
   /** Whether the file is encrypted with an unknown password. */
@@ -71,7 +73,7 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
     ),
   ].map((font, at) => `/F${at + 1} ${font} 0 R`);
   const image = "/Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray";
-  const picture = plan.hasPicture === true ? `/P1 ${stream("\0", image)} 0 R` : "";
+  const pictures = plan.hasPicture === true ? `/P1 ${stream("\0", image)} 0 R` : "";
 
   const annotations = (plan.annotations ?? []).map(({ entries, x, y, width = 100, height = 14 }) =>
     add(`<< /Type /Annot /Rect [${x} ${800 - y} ${x + width} ${800 - y + height}] ${entries} >>`),
@@ -79,9 +81,10 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
   const isField = (at: number) => plan.annotations?.[at]?.entries.includes("/Widget") === true;
   const fields = annotations.filter((_, at) => isField(at)).map((object) => `${object} 0 R`);
   const pages = plan.pages.map((drawn, at) => {
-    const paint = plan.hasPicture === true ? "q 600 0 0 800 0 0 cm /P1 Do Q\n" : "";
+    const picture = plan.hasPicture === true ? "q 600 0 0 800 0 0 cm /P1 Do Q\n" : "";
+    const paint = `${picture}${plan.drawing ?? ""}\n`;
     const content = stream(`${paint}BT\n${drawn.map((each) => drawingOperators(each, characters)).join("\n")}\nET`);
-    const resources = `/Resources << /Font << ${fonts.join(" ")} >> /XObject << ${picture} >> >>`;
+    const resources = `/Resources << /Font << ${fonts.join(" ")} >> /XObject << ${pictures} >> >>`;
     return add(
       `<< /Type /Page /Parent ${pageTree} 0 R /MediaBox [0 0 600 800] /Rotate ${plan.rotate ?? 0} /Contents ${content} 0 R ${resources} ${at === 0 && annotations.length > 0 ? `/Annots [${annotations.map((object) => `${object} 0 R`).join(" ")}]` : ""} >>`,
     );

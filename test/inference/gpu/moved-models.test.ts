@@ -22,12 +22,12 @@ function encoderOf(
     for (let row = 0; row < sequences.length; row += 1) rows[row * DIMENSIONS + axis] = 1;
     return change(rows);
   };
-  return { provider, warning: null, encode, scoreWithEarlyExit: null, close: async () => undefined };
+  return { provider, warning: null, encode, scoreWithEarlyExit: null, read: null, close: async () => undefined };
 }
 
 /** Models of which the GPU's are changed by `onGpu`. */
 function create(onGpu: (model: ModelDescription) => Promise<Encoder>) {
-  return new LoadedModels(MODELS_DIR, { onCpu: async () => encoderOf("cpu", 0), onGpu });
+  return new LoadedModels(MODELS_DIR, null, { onCpu: async () => encoderOf("cpu", 0), onGpu });
 }
 
 async function axisOf(models: LoadedModels, id: string): Promise<number> {

@@ -80,6 +80,8 @@ class Peer(Engine):
             "MNEME_ADMIN_KEY": self.key,
             "MNEME_DATA_DIR": str(self.folder / "store"),
             "MNEME_EMBEDDER": self.MODEL,
+            # the other engines compute every question, too
+            "MNEME_QUERY_CACHE": "off",
             "MNEME_PORT": str(self.port),
             "MNEME_RATE_LIMITS": "off",
             "MNEME_SEARCH_BUDGET": "off",

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type ServerSentEventsResult, type TDataShape } from './client/index.ts';
-import type { BatchCreateData, BatchCreateErrors, BatchCreateResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CountMemoriesData, CountMemoriesErrors, CountMemoriesResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, FindPathData, FindPathErrors, FindPathResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetActivityData, GetActivityErrors, GetActivityResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetEntityData, GetEntityErrors, GetEntityResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryFileData, GetMemoryFileErrors, GetMemoryFileResponses, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryMapData, GetMemoryMapErrors, GetMemoryMapResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEntitiesData, ListEntitiesErrors, ListEntitiesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoriesData, RetryMemoriesErrors, RetryMemoriesResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateEntityData, UpdateEntityErrors, UpdateEntityResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
+import type { AddInstalledModelData, AddInstalledModelErrors, AddInstalledModelResponses, BatchCreateData, BatchCreateErrors, BatchCreateResponses, CalibrateInstalledModelData, CalibrateInstalledModelErrors, CalibrateInstalledModelResponses, CancelModelCalibrationData, CancelModelCalibrationErrors, CancelModelCalibrationResponses, CancelProjectEmbedderData, CancelProjectEmbedderErrors, CancelProjectEmbedderResponses, ChangeProjectEmbedderData, ChangeProjectEmbedderErrors, ChangeProjectEmbedderResponses, CountMemoriesData, CountMemoriesErrors, CountMemoriesResponses, CreateCaseData, CreateCaseErrors, CreateCaseResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateChatData, CreateChatErrors, CreateChatResponses, CreateEmbeddingsData, CreateEmbeddingsErrors, CreateEmbeddingsResponses, CreateEventData, CreateEventErrors, CreateEventResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMemoryData, CreateMemoryErrors, CreateMemoryFromUrlData, CreateMemoryFromUrlErrors, CreateMemoryFromUrlResponses, CreateMemoryResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCaseData, DeleteCaseErrors, DeleteCaseResponses, DeleteChatData, DeleteChatErrors, DeleteChatResponses, DeleteInstalledModelData, DeleteInstalledModelErrors, DeleteInstalledModelResponses, DeleteKeyData, DeleteKeyErrors, DeleteKeyResponses, DeleteMemoriesData, DeleteMemoriesErrors, DeleteMemoriesResponses, DeleteMemoryData, DeleteMemoryErrors, DeleteMemoryResponses, DeleteProjectData, DeleteProjectErrors, DeleteProjectResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, EraseMemoryHistoryData, EraseMemoryHistoryErrors, EraseMemoryHistoryResponses, FindPathData, FindPathErrors, FindPathResponses, ForgetPreviousEmbedderData, ForgetPreviousEmbedderErrors, ForgetPreviousEmbedderResponses, ForgetRelationData, ForgetRelationErrors, ForgetRelationResponses, GetActivityData, GetActivityErrors, GetActivityResponses, GetCaseRunData, GetCaseRunErrors, GetCaseRunResponses, GetChatHistoryData, GetChatHistoryErrors, GetChatHistoryResponses, GetCurrentKeyData, GetCurrentKeyErrors, GetCurrentKeyResponses, GetEntityData, GetEntityErrors, GetEntityResponses, GetInstalledModelData, GetInstalledModelErrors, GetInstalledModelResponses, GetJobData, GetJobErrors, GetJobResponses, GetMemoryData, GetMemoryErrors, GetMemoryFileData, GetMemoryFileErrors, GetMemoryFileResponses, GetMemoryGraphData, GetMemoryGraphErrors, GetMemoryGraphResponses, GetMemoryHistoryData, GetMemoryHistoryErrors, GetMemoryHistoryResponses, GetMemoryMapData, GetMemoryMapErrors, GetMemoryMapResponses, GetMemoryResponses, GetModelByPartsData, GetModelByPartsErrors, GetModelByPartsResponses, GetModelData, GetModelErrors, GetModelResponses, GetOwnProjectData, GetOwnProjectErrors, GetOwnProjectResponses, GetProfileData, GetProfileErrors, GetProfileResponses, GetProjectData, GetProjectEmbedderData, GetProjectEmbedderErrors, GetProjectEmbedderResponses, GetProjectErrors, GetProjectResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetUserData, GetUserErrors, GetUserResponses, GetVectorIndexData, GetVectorIndexErrors, GetVectorIndexResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListCaseRunsData, ListCaseRunsErrors, ListCaseRunsResponses, ListCasesData, ListCasesErrors, ListCasesResponses, ListChatsData, ListChatsErrors, ListChatsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListEmbeddersData, ListEmbeddersErrors, ListEmbeddersResponses, ListEntitiesData, ListEntitiesErrors, ListEntitiesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListInstalledModelsData, ListInstalledModelsErrors, ListInstalledModelsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMemoriesData, ListMemoriesErrors, ListMemoriesResponses, ListMessagesData, ListMessagesErrors, ListMessagesResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, QueryMemoriesData, QueryMemoriesErrors, QueryMemoriesResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefetchMemoryData, RefetchMemoryErrors, RefetchMemoryResponses, RetryMemoriesData, RetryMemoriesErrors, RetryMemoriesResponses, RetryMemoryData, RetryMemoryErrors, RetryMemoryResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, RunCasesData, RunCasesErrors, RunCasesResponses, SearchMemoriesByUrlData, SearchMemoriesByUrlErrors, SearchMemoriesByUrlResponses, SearchMemoriesData, SearchMemoriesErrors, SearchMemoriesResponses, SendMessageData, SendMessageErrors, SendMessageResponses, SetProjectRerankerData, SetProjectRerankerErrors, SetProjectRerankerResponses, SetRelationData, SetRelationErrors, SetRelationResponses, StreamMessageData, StreamMessageErrors, StreamMessageResponse, StreamMessageResponses, TestInstalledModelData, TestInstalledModelErrors, TestInstalledModelResponses, TestLanguageModelData, TestLanguageModelErrors, TestLanguageModelResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateChatData, UpdateChatErrors, UpdateChatResponses, UpdateEntityData, UpdateEntityErrors, UpdateEntityResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMemoryData, UpdateMemoryErrors, UpdateMemoryResponses, UpdateOwnProjectData, UpdateOwnProjectErrors, UpdateOwnProjectResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, UploadMemoryData, UploadMemoryErrors, UploadMemoryResponses, UpsertUserData, UpsertUserErrors, UpsertUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -792,6 +792,19 @@ export const createKey = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
+ * Read the key of this request: what it may do, and in which project.
+ *
+ * Requires a valid key, with any scope. A key that is confined to one user may call it, for that user only.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getCurrentKey = <ThrowOnError extends boolean = false>(options?: Options<GetCurrentKeyData, ThrowOnError>): RequestResult<GetCurrentKeyResponses, GetCurrentKeyErrors, ThrowOnError> => (options?.client ?? client).get<GetCurrentKeyResponses, GetCurrentKeyErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/keys/current',
+    ...options
+});
+
+/**
  * Revoke a key at once.
  *
  * Requires the scope `keys`. A key that is confined to one user may not call it.
@@ -866,6 +879,19 @@ export const updateOwnProject = <ThrowOnError extends boolean = false>(options: 
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * Read how the vectors of a project are searched, and the progress of the graph (HNSW) that is being built. Of several nodes, each builds its own: the answer is about the one that gives it.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getVectorIndex = <ThrowOnError extends boolean = false>(options?: Options<GetVectorIndexData, ThrowOnError>): RequestResult<GetVectorIndexResponses, GetVectorIndexErrors, ThrowOnError> => (options?.client ?? client).get<GetVectorIndexResponses, GetVectorIndexErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/project/vector-index',
+    ...options
 });
 
 /**
@@ -957,6 +983,19 @@ export const getUsage = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
+ * Call the language model of the project, and each of its fallbacks, with a short question.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const testLanguageModel = <ThrowOnError extends boolean = false>(options?: Options<TestLanguageModelData, ThrowOnError>): RequestResult<TestLanguageModelResponses, TestLanguageModelErrors, ThrowOnError> => (options?.client ?? client).post<TestLanguageModelResponses, TestLanguageModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/project/llm/test',
+    ...options
+});
+
+/**
  * Read what happened in the project, by hour or day: memories, answers, searches and their durations. Empty steps are listed.
  *
  * Requires the scope `usage`. A key that is confined to one user may not call it.
@@ -1036,6 +1075,225 @@ export const forgetPreviousEmbedder = <ThrowOnError extends boolean = false>(opt
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/projects/{id}/embedder/previous',
     ...options
+});
+
+/**
+ * List cases, newest first.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const listCases = <ThrowOnError extends boolean = false>(options?: Options<ListCasesData, ThrowOnError>): RequestResult<ListCasesResponses, ListCasesErrors, ThrowOnError> => (options?.client ?? client).get<ListCasesResponses, ListCasesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases',
+    ...options
+});
+
+/**
+ * Store a question with the memories that a search should find, or that nothing should be found.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ *
+ * Supports an `Idempotency-Key`.
+ */
+export const createCase = <ThrowOnError extends boolean = false>(options: Options<CreateCaseData, ThrowOnError>): RequestResult<CreateCaseResponses, CreateCaseErrors, ThrowOnError> => (options.client ?? client).post<CreateCaseResponses, CreateCaseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a case.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const deleteCase = <ThrowOnError extends boolean = false>(options: Options<DeleteCaseData, ThrowOnError>): RequestResult<DeleteCaseResponses, DeleteCaseErrors, ThrowOnError> => (options.client ?? client).delete<DeleteCaseResponses, DeleteCaseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases/{id}',
+    ...options
+});
+
+/**
+ * List runs, newest first. They are kept for 30 days after their end.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const listCaseRuns = <ThrowOnError extends boolean = false>(options?: Options<ListCaseRunsData, ThrowOnError>): RequestResult<ListCaseRunsResponses, ListCaseRunsErrors, ThrowOnError> => (options?.client ?? client).get<ListCaseRunsResponses, ListCaseRunsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases/runs',
+    ...options
+});
+
+/**
+ * Search for all cases, and measure how well what was found fits. Costs no query.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ *
+ * Supports an `Idempotency-Key`.
+ */
+export const runCases = <ThrowOnError extends boolean = false>(options?: Options<RunCasesData, ThrowOnError>): RequestResult<RunCasesResponses, RunCasesErrors, ThrowOnError> => (options?.client ?? client).post<RunCasesResponses, RunCasesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases/runs',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options?.headers
+    }
+});
+
+/**
+ * Read the progress of a run and, when it is completed, its results by mode.
+ *
+ * Requires the scope `project`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getCaseRun = <ThrowOnError extends boolean = false>(options: Options<GetCaseRunData, ThrowOnError>): RequestResult<GetCaseRunResponses, GetCaseRunErrors, ThrowOnError> => (options.client ?? client).get<GetCaseRunResponses, GetCaseRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/cases/runs/{id}',
+    ...options
+});
+
+/**
+ * Read the state of the server: processes, queues, sizes of the stores, disk, nodes, last backup.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getSystem = <ThrowOnError extends boolean = false>(options?: Options<GetSystemData, ThrowOnError>): RequestResult<GetSystemResponses, GetSystemErrors, ThrowOnError> => (options?.client ?? client).get<GetSystemResponses, GetSystemErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/system',
+    ...options
+});
+
+/**
+ * List the models of the deployment: built-in ones, then the others in the order in which they were added.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const listInstalledModels = <ThrowOnError extends boolean = false>(options?: Options<ListInstalledModelsData, ThrowOnError>): RequestResult<ListInstalledModelsResponses, ListInstalledModelsErrors, ThrowOnError> => (options?.client ?? client).get<ListInstalledModelsResponses, ListInstalledModelsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models',
+    ...options
+});
+
+/**
+ * Add a model: from files (`source`), which are copied and checked in the background, or on another server (`remote`). Projects can use it when it is `ready`.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const addInstalledModel = <ThrowOnError extends boolean = false>(options: Options<AddInstalledModelData, ThrowOnError>): RequestResult<AddInstalledModelResponses, AddInstalledModelErrors, ThrowOnError> => (options.client ?? client).post<AddInstalledModelResponses, AddInstalledModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a model that was added, with its files. One that a project uses cannot be deleted.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const deleteInstalledModel = <ThrowOnError extends boolean = false>(options: Options<DeleteInstalledModelData, ThrowOnError>): RequestResult<DeleteInstalledModelResponses, DeleteInstalledModelErrors, ThrowOnError> => (options.client ?? client).delete<DeleteInstalledModelResponses, DeleteInstalledModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models/{id}',
+    ...options
+});
+
+/**
+ * Read a model: whether it can be used, and the progress of its download.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 300 requests per minute and key.
+ */
+export const getInstalledModel = <ThrowOnError extends boolean = false>(options: Options<GetInstalledModelData, ThrowOnError>): RequestResult<GetInstalledModelResponses, GetInstalledModelErrors, ThrowOnError> => (options.client ?? client).get<GetInstalledModelResponses, GetInstalledModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models/{id}',
+    ...options
+});
+
+/**
+ * Let a model compute, and say whether that is what it should.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const testInstalledModel = <ThrowOnError extends boolean = false>(options: Options<TestInstalledModelData, ThrowOnError>): RequestResult<TestInstalledModelResponses, TestInstalledModelErrors, ThrowOnError> => (options.client ?? client).post<TestInstalledModelResponses, TestInstalledModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models/{id}/test',
+    ...options
+});
+
+/**
+ * Cancel the calibration of a model, or forget why it failed. Curves that were fitted before stay.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const cancelModelCalibration = <ThrowOnError extends boolean = false>(options: Options<CancelModelCalibrationData, ThrowOnError>): RequestResult<CancelModelCalibrationResponses, CancelModelCalibrationErrors, ThrowOnError> => (options.client ?? client).delete<CancelModelCalibrationResponses, CancelModelCalibrationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models/{id}/calibrate',
+    ...options
+});
+
+/**
+ * Fit weights and curves of a model to judged samples, in the background, so that its scores are probabilities. A calibration that runs is replaced.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const calibrateInstalledModel = <ThrowOnError extends boolean = false>(options: Options<CalibrateInstalledModelData, ThrowOnError>): RequestResult<CalibrateInstalledModelResponses, CalibrateInstalledModelErrors, ThrowOnError> => (options.client ?? client).post<CalibrateInstalledModelResponses, CalibrateInstalledModelErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/installed-models/{id}/calibrate',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Choose the reranker of a project; null: the one that belongs to its embedding model.
+ *
+ * Requires the scope `admin`. A key that is confined to one user may not call it.
+ *
+ * At most 100 requests per minute and key.
+ */
+export const setProjectReranker = <ThrowOnError extends boolean = false>(options: Options<SetProjectRerankerData, ThrowOnError>): RequestResult<SetProjectRerankerResponses, SetProjectRerankerErrors, ThrowOnError> => (options.client ?? client).put<SetProjectRerankerResponses, SetProjectRerankerErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/projects/{id}/reranker',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

@@ -94,6 +94,97 @@ export type BatchResult = {
     failed: number;
 };
 
+export type Case = {
+    /**
+     * case_…
+     */
+    id: string;
+    query: string;
+    userId: string | null;
+    mode: 'fast' | 'hybrid' | 'balanced' | 'precise' | null;
+    expected: {
+        memory_ids?: Array<string>;
+        not_found?: true;
+    };
+    /**
+     * ISO 8601, UTC; runs ask the question as of this time
+     */
+    created_at: string;
+};
+
+export type CaseList = {
+    data: Array<Case>;
+    has_more: boolean;
+    /**
+     * pass it to the next request; null on the last page
+     */
+    cursor: string | null;
+};
+
+export type CaseRun = {
+    /**
+     * run_…
+     */
+    id: string;
+    modes: Array<'fast' | 'hybrid' | 'balanced' | 'precise'> | null;
+    status: 'processing' | 'completed' | 'failed';
+    /**
+     * searches that are done
+     */
+    done: number;
+    /**
+     * of these, searches for cases whose expected memories were all deleted
+     */
+    skipped: number;
+    /**
+     * cases multiplied by modes
+     */
+    total: number;
+    error?: {
+        code: 'processing_error';
+        message: string;
+    };
+    /**
+     * when it is completed
+     */
+    results?: Array<{
+        mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
+        /**
+         * cases that were measured
+         */
+        cases: number;
+        /**
+         * mean nDCG@10 of the cases with `memory_ids`, 0 to 1
+         */
+        ndcg10: number | null;
+        /**
+         * share of these cases whose first result is an expected memory
+         */
+        right_first: number | null;
+        /**
+         * share of the cases with `not_found` whose question would not be answered
+         */
+        refused_right: number | null;
+    }>;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+    /**
+     * ISO 8601, UTC
+     */
+    updated_at: string;
+};
+
+export type CaseRunList = {
+    data: Array<CaseRun>;
+    has_more: boolean;
+    /**
+     * pass it to the next request; null on the last page
+     */
+    cursor: string | null;
+};
+
 export type Chat = {
     /**
      * chat_…
@@ -247,6 +338,55 @@ export type ChatList = {
      * pass it to the next request; null on the last page
      */
     cursor: string | null;
+};
+
+export type CurrentKey = {
+    /**
+     * key_…
+     */
+    id: string;
+    projectId: string;
+    name: string;
+    scopes: Array<'memories:read' | 'memories:write' | 'query' | 'chats:read' | 'chats:write' | 'users:read' | 'users:write' | 'webhooks' | 'keys' | 'usage' | 'project' | 'admin' | '*'>;
+    /**
+     * the only user whose data the key can access; null: all users
+     */
+    userId: string | null;
+    /**
+     * ISO 8601, UTC
+     */
+    expires_at: string | null;
+    /**
+     * ISO 8601, UTC
+     */
+    last_used_at: string | null;
+    /**
+     * what used the key last: the first product of the `User-Agent`, such as `curl/8.9.1`
+     */
+    last_client: string | null;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+    /**
+     * first and last characters of the secret
+     */
+    redacted: string;
+    /**
+     * all that the key may do: its scopes, and those that they include
+     */
+    allowed_scopes: Array<'memories:read' | 'memories:write' | 'query' | 'chats:read' | 'chats:write' | 'users:read' | 'users:write' | 'webhooks' | 'keys' | 'usage' | 'project' | 'admin' | '*'>;
+    /**
+     * the project of the key
+     */
+    project: {
+        /**
+         * prj_…
+         */
+        id: string;
+        name: string;
+        plan: 'free' | 'starter' | 'pro' | 'enterprise';
+    };
 };
 
 export type Delivery = {
@@ -420,7 +560,7 @@ export type ErrorBody = {
     /**
      * see the table of error codes
      */
-    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+    code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'case_not_found' | 'run_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
     /**
      * what is wrong, and what would be right
      */
@@ -510,6 +650,92 @@ export type HistoryText = {
      */
     until: string | null;
     by: Actor;
+};
+
+export type InstalledModel = {
+    id: string;
+    task: 'embed' | 'rerank' | 'read';
+    kind: 'built_in' | 'installed' | 'remote';
+    /**
+     * null for a reranker, and until it is known
+     */
+    dimensions: number | null;
+    /**
+     * maximum number of tokens that it reads of a text
+     */
+    tokens_max: number | null;
+    /**
+     * BCP 47; empty: unknown
+     */
+    languages: Array<string>;
+    /**
+     * SPDX
+     */
+    licence: string | null;
+    /**
+     * where its files came from
+     */
+    source: string | null;
+    /**
+     * the endpoint
+     */
+    remote: {
+        api: 'openai' | 'tei' | 'ollama' | 'cohere' | 'jina';
+        base_url: string;
+        model: string;
+    } | null;
+    status: 'downloading' | 'checking' | 'ready' | 'failed';
+    progress: {
+        bytes_done: number;
+        bytes_total: number | null;
+    } | null;
+    /**
+     * why it cannot be used
+     */
+    error: string | null;
+    /**
+     * where the curves of its scores come from; `none`: its scores are no probabilities
+     */
+    calibration: 'shipped' | 'fitted' | 'none';
+    /**
+     * a calibration that is not finished; null: there is none
+     */
+    calibration_job: {
+        state: 'waiting' | 'running' | 'failed';
+        /**
+         * project whose texts are used besides
+         */
+        projectId: string | null;
+        /**
+         * searches that were made
+         */
+        done: number;
+        /**
+         * all searches; null until it is known
+         */
+        total: number | null;
+        /**
+         * why it failed, or waits for another attempt
+         */
+        error: string | null;
+    } | null;
+    /**
+     * ids of projects
+     */
+    used_by: Array<string>;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string | null;
+};
+
+export type InstalledModelList = {
+    data: Array<InstalledModel>;
+    has_more: boolean;
+    /**
+     * pass it to the next request; null on the last page
+     */
+    cursor: string | null;
 };
 
 export type Job = {
@@ -622,6 +848,39 @@ export type KeyWithSecret = {
      * ctx_…, shown only once
      */
     key?: string;
+};
+
+export type LlmTest = {
+    ok: boolean;
+    provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+    /**
+     * null: none is configured
+     */
+    model: string | null;
+    /**
+     * duration of the call in milliseconds
+     */
+    ms: number;
+    /**
+     * one sentence: that the model answered, or why it did not
+     */
+    message: string;
+    fallbacks: Array<{
+        ok: boolean;
+        provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+        /**
+         * null: none is configured
+         */
+        model: string | null;
+        /**
+         * duration of the call in milliseconds
+         */
+        ms: number;
+        /**
+         * one sentence: that the model answered, or why it did not
+         */
+        message: string;
+    }>;
 };
 
 export type MapPoint = {
@@ -994,6 +1253,16 @@ export type ModelList = {
     data: Array<Model>;
 };
 
+export type ModelTest = {
+    ok: boolean;
+    ms: number;
+    checks: Array<{
+        name: string;
+        ok: boolean;
+        message: string;
+    }>;
+};
+
 export type OpenAiError = {
     error: {
         /**
@@ -1008,7 +1277,7 @@ export type OpenAiError = {
         /**
          * see the table of error codes
          */
-        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
+        code: 'invalid_request' | 'invalid_filter' | 'invalid_cursor' | 'too_many_tags' | 'metadata_too_large' | 'batch_too_large' | 'webhook_limit_reached' | 'unsafe_url' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'not_found' | 'memory_not_found' | 'file_not_found' | 'relation_not_found' | 'entity_not_found' | 'chat_not_found' | 'user_not_found' | 'job_not_found' | 'case_not_found' | 'run_not_found' | 'webhook_not_found' | 'delivery_not_found' | 'key_not_found' | 'project_not_found' | 'model_not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'external_id_conflict' | 'invalid_state' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'fetch_failed' | 'rate_limit_exceeded' | 'query_quota_exceeded' | 'document_quota_exceeded' | 'storage_quota_exceeded' | 'internal_error' | 'llm_error' | 'overloaded' | 'unavailable' | 'model_unavailable' | 'llm_timeout';
         retry_after_seconds?: number;
     };
 };
@@ -1104,10 +1373,21 @@ export type Project = {
     name: string;
     plan: 'free' | 'starter' | 'pro' | 'enterprise';
     llm: {
+        provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
         base_url: string | null;
         model: string | null;
         temperature: number | null;
         max_output_tokens: number | null;
+        monthly_token_limit: number | null;
+        vision: boolean;
+        fallbacks: Array<{
+            provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+            base_url: string | null;
+            model: string | null;
+            temperature: number | null;
+            max_output_tokens: number | null;
+            monthly_token_limit: number | null;
+        }>;
     };
     smart_ingestion: {
         enabled: boolean;
@@ -1123,6 +1403,11 @@ export type Project = {
     ocr: 'auto' | 'off';
     time_zone: string | null;
     keep_files: boolean;
+    vector_index: 'auto' | 'scan' | 'hnsw';
+    /**
+     * id of the reranker that was chosen; null: the one that belongs to its embedding model
+     */
+    reranker: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -1182,10 +1467,21 @@ export type ProjectWithKey = {
     name: string;
     plan: 'free' | 'starter' | 'pro' | 'enterprise';
     llm: {
+        provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
         base_url: string | null;
         model: string | null;
         temperature: number | null;
         max_output_tokens: number | null;
+        monthly_token_limit: number | null;
+        vision: boolean;
+        fallbacks: Array<{
+            provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+            base_url: string | null;
+            model: string | null;
+            temperature: number | null;
+            max_output_tokens: number | null;
+            monthly_token_limit: number | null;
+        }>;
     };
     smart_ingestion: {
         enabled: boolean;
@@ -1201,6 +1497,11 @@ export type ProjectWithKey = {
     ocr: 'auto' | 'off';
     time_zone: string | null;
     keep_files: boolean;
+    vector_index: 'auto' | 'scan' | 'hnsw';
+    /**
+     * id of the reranker that was chosen; null: the one that belongs to its embedding model
+     */
+    reranker: string | null;
     /**
      * ISO 8601, UTC
      */
@@ -1319,6 +1620,14 @@ export type ResultChunk = {
      */
     cells?: string;
     /**
+     * first line of the passage in a text file, from 1
+     */
+    line?: number;
+    /**
+     * its last line
+     */
+    line_end?: number;
+    /**
      * where the passage begins in the recording that subtitles belong to
      */
     from_seconds?: number;
@@ -1410,6 +1719,14 @@ export type SearchResult = {
      * only in the sources of an answer: whether the answer cites this passage
      */
     cited?: boolean;
+    /**
+     * words of `content` that answer, in code points, in order; empty: it was read, and none answer; absent: it was not read
+     */
+    answer_spans?: Array<{
+        start: number;
+        end: number;
+        score: number;
+    }>;
     explain?: {
         signals: {
             vector?: {
@@ -1459,7 +1776,7 @@ export type SearchResults = {
             ms: number;
             candidates: number;
             /**
-             * `rerank`: passages that it had not read when its deadline passed.
+             * `rerank`, `read`: passages that were not read when the deadline passed.
              */
             skipped?: number;
         }>;
@@ -1475,6 +1792,18 @@ export type SearchResults = {
          * probability that one of the passages found answers the question; null if there are none. `min_evidence` is compared with it
          */
         evidence: number | null;
+        /**
+         * where the curves of the scores come from; `none`: they are no probabilities
+         */
+        calibration: 'shipped' | 'fitted' | 'none';
+        /**
+         * true: the models have no curves, so scores are no probabilities
+         */
+        uncalibrated?: boolean;
+        /**
+         * why only words were searched for: the server of the remote embedding model does not answer
+         */
+        degraded?: 'embedder_unavailable';
         /**
          * the time that the query names, end exclusive; passages of this time gain score
          */
@@ -1504,6 +1833,119 @@ export type SourcesEvent = {
  * one Server-Sent Event: any number of `text`, then `sources`, `usage` and `done`; after a failure `error` instead of the remaining ones
  */
 export type StreamEvent = TextEvent | SourcesEvent | UsageEvent | DoneEvent | ErrorEvent;
+
+export type System = {
+    version: string;
+    /**
+     * ISO 8601, UTC
+     */
+    started_at: string;
+    /**
+     * that answer requests
+     */
+    threads: Array<{
+        id: string;
+        state: 'starting' | 'up' | 'stopping';
+    }>;
+    /**
+     * processes that run models
+     */
+    lanes: Array<{
+        name: string;
+        /**
+         * `up`, `starting`, `draining`, …
+         */
+        status: string;
+        restarts: number;
+        /**
+         * resident memory; 0 if not known yet
+         */
+        rss_bytes: number;
+        /**
+         * what computes the models; null if it is not up
+         */
+        provider: string | null;
+        /**
+         * requests that it has not answered yet
+         */
+        in_flight: number;
+    }>;
+    queue: {
+        searches_in_progress: number;
+        searches_waiting: number;
+        /**
+         * of all projects
+         */
+        memories_processing: number;
+        /**
+         * of all projects
+         */
+        memories_failed: number;
+        /**
+         * memories whose relations have not been looked for yet
+         */
+        relations_waiting: number;
+    };
+    /**
+     * what happened in all projects on this node
+     */
+    last_minute: {
+        stored: number;
+        failed: number;
+        searches: number;
+        answers: number;
+    };
+    /**
+     * sizes of the data
+     */
+    stores: Array<{
+        name: string;
+        bytes: number;
+    }>;
+    disk: {
+        free_bytes: number;
+        total_bytes: number;
+        /**
+         * whether new data is refused
+         */
+        is_full: boolean;
+    };
+    memory: {
+        /**
+         * resident memory of the server without its lanes
+         */
+        rss_bytes: number;
+        /**
+         * what this machine or container could still give
+         */
+        free_bytes: number;
+    };
+    /**
+     * of the service; one that was lost is shown for a day
+     */
+    nodes: Array<{
+        id: string;
+        /**
+         * of the machine
+         */
+        name: string;
+        role: string;
+        version: string;
+        state: 'up' | 'lost';
+        /**
+         * ISO 8601, UTC
+         */
+        started_at: string;
+        /**
+         * ISO 8601, UTC
+         */
+        seen_at: string;
+    }>;
+    /**
+     * of `mneme backup` with this data directory; null: none is known
+     */
+    last_backup_at: string | null;
+};
 
 /**
  * a piece of the answer
@@ -1599,6 +2041,30 @@ export type UserList = {
      * pass it to the next request; null on the last page
      */
     cursor: string | null;
+};
+
+export type VectorIndex = {
+    setting: 'auto' | 'scan' | 'hnsw';
+    /**
+     * what answers searches at the moment; narrow filters are always scanned
+     */
+    active: 'scan' | 'hnsw';
+    /**
+     * the graph that is being built, or could not be built; null: neither
+     */
+    build: {
+        state: 'building' | 'failed';
+        vectors_done: number;
+        vectors_total: number;
+        /**
+         * why it failed
+         */
+        error: string | null;
+        /**
+         * ISO 8601, UTC
+         */
+        started_at: string;
+    } | null;
 };
 
 export type Webhook = {
@@ -5987,6 +6453,59 @@ export type CreateKeyResponses = {
 
 export type CreateKeyResponse = CreateKeyResponses[keyof CreateKeyResponses];
 
+export type GetCurrentKeyData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/keys/current';
+};
+
+export type GetCurrentKeyErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetCurrentKeyError = GetCurrentKeyErrors[keyof GetCurrentKeyErrors];
+
+export type GetCurrentKeyResponses = {
+    /**
+     * Success.
+     */
+    200: CurrentKey;
+};
+
+export type GetCurrentKeyResponse = GetCurrentKeyResponses[keyof GetCurrentKeyResponses];
+
 export type DeleteKeyData = {
     body?: never;
     headers?: {
@@ -6289,6 +6808,13 @@ export type UpdateOwnProjectData = {
          */
         plan?: 'free' | 'starter' | 'pro' | 'enterprise';
         llm?: {
+            /**
+             * protocol of `base_url`; default `openai`
+             */
+            provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+            /**
+             * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+             */
             base_url?: string | null;
             model?: string | null;
             /**
@@ -6297,6 +6823,38 @@ export type UpdateOwnProjectData = {
             api_key?: string | null;
             temperature?: number | null;
             max_output_tokens?: number | null;
+            /**
+             * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+             */
+            monthly_token_limit?: number | null;
+            /**
+             * whether the models see pictures: then they describe those of files, at most 20 per file, within `daily_token_limit`; default false
+             */
+            vision?: boolean | null;
+            /**
+             * models that are called in order while the first one fails. The list replaces the one before; without `api_key`, a fallback keeps the key that it had at the same address
+             */
+            fallbacks?: Array<{
+                /**
+                 * protocol of `base_url`; default `openai`
+                 */
+                provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+                /**
+                 * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+                 */
+                base_url?: string | null;
+                model?: string | null;
+                /**
+                 * never part of an answer
+                 */
+                api_key?: string | null;
+                temperature?: number | null;
+                max_output_tokens?: number | null;
+                /**
+                 * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+                 */
+                monthly_token_limit?: number | null;
+            }> | null;
         } | null;
         smart_ingestion?: {
             enabled?: boolean;
@@ -6327,6 +6885,10 @@ export type UpdateOwnProjectData = {
          * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
          */
         keep_files?: boolean | null;
+        /**
+         * how vectors are searched: `scan`: by a scan of all admissible ones; `hnsw`: by a graph that is built in the background; `auto` (default): by the graph from 1 million chunks on, or 5 million with models for which scans are fast. Results obey scopes and filters in each
+         */
+        vector_index?: 'auto' | 'scan' | 'hnsw' | null;
     };
     headers?: {
         /**
@@ -6397,6 +6959,68 @@ export type UpdateOwnProjectResponses = {
 
 export type UpdateOwnProjectResponse = UpdateOwnProjectResponses[keyof UpdateOwnProjectResponses];
 
+export type GetVectorIndexData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * another project; requires the scope `admin`
+         */
+        projectId?: string;
+    };
+    url: '/project/vector-index';
+};
+
+export type GetVectorIndexErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `project_not_found`: There is no such project.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetVectorIndexError = GetVectorIndexErrors[keyof GetVectorIndexErrors];
+
+export type GetVectorIndexResponses = {
+    /**
+     * Success.
+     */
+    200: VectorIndex;
+};
+
+export type GetVectorIndexResponse = GetVectorIndexResponses[keyof GetVectorIndexResponses];
+
 export type ListProjectsData = {
     body?: never;
     headers?: {
@@ -6465,6 +7089,13 @@ export type CreateProjectData = {
          */
         plan?: 'free' | 'starter' | 'pro' | 'enterprise';
         llm?: {
+            /**
+             * protocol of `base_url`; default `openai`
+             */
+            provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+            /**
+             * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+             */
             base_url?: string | null;
             model?: string | null;
             /**
@@ -6473,6 +7104,38 @@ export type CreateProjectData = {
             api_key?: string | null;
             temperature?: number | null;
             max_output_tokens?: number | null;
+            /**
+             * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+             */
+            monthly_token_limit?: number | null;
+            /**
+             * whether the models see pictures: then they describe those of files, at most 20 per file, within `daily_token_limit`; default false
+             */
+            vision?: boolean | null;
+            /**
+             * models that are called in order while the first one fails. The list replaces the one before; without `api_key`, a fallback keeps the key that it had at the same address
+             */
+            fallbacks?: Array<{
+                /**
+                 * protocol of `base_url`; default `openai`
+                 */
+                provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+                /**
+                 * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+                 */
+                base_url?: string | null;
+                model?: string | null;
+                /**
+                 * never part of an answer
+                 */
+                api_key?: string | null;
+                temperature?: number | null;
+                max_output_tokens?: number | null;
+                /**
+                 * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+                 */
+                monthly_token_limit?: number | null;
+            }> | null;
         } | null;
         smart_ingestion?: {
             enabled?: boolean;
@@ -6503,6 +7166,10 @@ export type CreateProjectData = {
          * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
          */
         keep_files?: boolean | null;
+        /**
+         * how vectors are searched: `scan`: by a scan of all admissible ones; `hnsw`: by a graph that is built in the background; `auto` (default): by the graph from 1 million chunks on, or 5 million with models for which scans are fast. Results obey scopes and filters in each
+         */
+        vector_index?: 'auto' | 'scan' | 'hnsw' | null;
     };
     headers?: {
         /**
@@ -6708,6 +7375,13 @@ export type UpdateProjectData = {
          */
         plan?: 'free' | 'starter' | 'pro' | 'enterprise';
         llm?: {
+            /**
+             * protocol of `base_url`; default `openai`
+             */
+            provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+            /**
+             * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+             */
             base_url?: string | null;
             model?: string | null;
             /**
@@ -6716,6 +7390,38 @@ export type UpdateProjectData = {
             api_key?: string | null;
             temperature?: number | null;
             max_output_tokens?: number | null;
+            /**
+             * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+             */
+            monthly_token_limit?: number | null;
+            /**
+             * whether the models see pictures: then they describe those of files, at most 20 per file, within `daily_token_limit`; default false
+             */
+            vision?: boolean | null;
+            /**
+             * models that are called in order while the first one fails. The list replaces the one before; without `api_key`, a fallback keeps the key that it had at the same address
+             */
+            fallbacks?: Array<{
+                /**
+                 * protocol of `base_url`; default `openai`
+                 */
+                provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+                /**
+                 * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+                 */
+                base_url?: string | null;
+                model?: string | null;
+                /**
+                 * never part of an answer
+                 */
+                api_key?: string | null;
+                temperature?: number | null;
+                max_output_tokens?: number | null;
+                /**
+                 * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+                 */
+                monthly_token_limit?: number | null;
+            }> | null;
         } | null;
         smart_ingestion?: {
             enabled?: boolean;
@@ -6746,6 +7452,10 @@ export type UpdateProjectData = {
          * whether the originals of files that are uploaded or fetched from now on are kept, for getMemoryFile; they count in `storage_bytes`; default false
          */
         keep_files?: boolean | null;
+        /**
+         * how vectors are searched: `scan`: by a scan of all admissible ones; `hnsw`: by a graph that is built in the background; `auto` (default): by the graph from 1 million chunks on, or 5 million with models for which scans are fast. Results obey scopes and filters in each
+         */
+        vector_index?: 'auto' | 'scan' | 'hnsw' | null;
     };
     headers?: {
         /**
@@ -6868,6 +7578,68 @@ export type GetUsageResponses = {
 };
 
 export type GetUsageResponse = GetUsageResponses[keyof GetUsageResponses];
+
+export type TestLanguageModelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * another project; requires the scope `admin`
+         */
+        projectId?: string;
+    };
+    url: '/project/llm/test';
+};
+
+export type TestLanguageModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `project_not_found`: There is no such project.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type TestLanguageModelError = TestLanguageModelErrors[keyof TestLanguageModelErrors];
+
+export type TestLanguageModelResponses = {
+    /**
+     * Success.
+     */
+    200: LlmTest;
+};
+
+export type TestLanguageModelResponse = TestLanguageModelResponses[keyof TestLanguageModelResponses];
 
 export type GetActivityData = {
     body?: never;
@@ -7253,6 +8025,1070 @@ export type ForgetPreviousEmbedderResponses = {
 };
 
 export type ForgetPreviousEmbedderResponse = ForgetPreviousEmbedderResponses[keyof ForgetPreviousEmbedderResponses];
+
+export type ListCasesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `cursor` of the previous page
+         */
+        cursor?: string;
+    };
+    url: '/cases';
+};
+
+export type ListCasesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_cursor`: The cursor is damaged, or belongs to another list or to other filters.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type ListCasesError = ListCasesErrors[keyof ListCasesErrors];
+
+export type ListCasesResponses = {
+    /**
+     * Success.
+     */
+    200: CaseList;
+};
+
+export type ListCasesResponse = ListCasesResponses[keyof ListCasesResponses];
+
+export type CreateCaseData = {
+    body: {
+        query: string;
+        /**
+         * only memories of this user are searched
+         */
+        userId?: string | null;
+        /**
+         * of runs that name no modes; default: the project's `default_mode`
+         */
+        mode?: 'fast' | 'hybrid' | 'balanced' | 'precise' | null;
+        /**
+         * one of both
+         */
+        expected: {
+            /**
+             * memories that a search should find
+             */
+            memory_ids?: Array<string>;
+            /**
+             * nothing should be found
+             */
+            not_found?: true;
+        };
+    };
+    headers?: {
+        /**
+         * A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/cases';
+};
+
+export type CreateCaseErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `memory_not_found`: There is no such memory for this key.
+     */
+    404: Error;
+    /**
+     * - `idempotency_conflict`: The Idempotency-Key was used with another body, or its first request is still running.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type CreateCaseError = CreateCaseErrors[keyof CreateCaseErrors];
+
+export type CreateCaseResponses = {
+    /**
+     * Created.
+     */
+    201: Case;
+};
+
+export type CreateCaseResponse = CreateCaseResponses[keyof CreateCaseResponses];
+
+export type DeleteCaseData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the case.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/cases/{id}';
+};
+
+export type DeleteCaseErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `case_not_found`: There is no such case in this project.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type DeleteCaseError = DeleteCaseErrors[keyof DeleteCaseErrors];
+
+export type DeleteCaseResponses = {
+    /**
+     * Success, without a body.
+     */
+    204: void;
+};
+
+export type DeleteCaseResponse = DeleteCaseResponses[keyof DeleteCaseResponses];
+
+export type ListCaseRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `cursor` of the previous page
+         */
+        cursor?: string;
+    };
+    url: '/cases/runs';
+};
+
+export type ListCaseRunsErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_cursor`: The cursor is damaged, or belongs to another list or to other filters.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type ListCaseRunsError = ListCaseRunsErrors[keyof ListCaseRunsErrors];
+
+export type ListCaseRunsResponses = {
+    /**
+     * Success.
+     */
+    200: CaseRunList;
+};
+
+export type ListCaseRunsResponse = ListCaseRunsResponses[keyof ListCaseRunsResponses];
+
+export type RunCasesData = {
+    body?: {
+        /**
+         * each case is searched in all of them; default: each in its own mode
+         */
+        modes?: Array<'fast' | 'hybrid' | 'balanced' | 'precise'> | null;
+    };
+    headers?: {
+        /**
+         * A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/cases/runs';
+};
+
+export type RunCasesErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `idempotency_conflict`: The Idempotency-Key was used with another body, or its first request is still running.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type RunCasesError = RunCasesErrors[keyof RunCasesErrors];
+
+export type RunCasesResponses = {
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: CaseRun;
+};
+
+export type RunCasesResponse = RunCasesResponses[keyof RunCasesResponses];
+
+export type GetCaseRunData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/cases/runs/{id}';
+};
+
+export type GetCaseRunErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `run_not_found`: There is no such run in this project, or it ended more than 30 days ago.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetCaseRunError = GetCaseRunErrors[keyof GetCaseRunErrors];
+
+export type GetCaseRunResponses = {
+    /**
+     * Success.
+     */
+    200: CaseRun;
+};
+
+export type GetCaseRunResponse = GetCaseRunResponses[keyof GetCaseRunResponses];
+
+export type GetSystemData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/system';
+};
+
+export type GetSystemErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetSystemError = GetSystemErrors[keyof GetSystemErrors];
+
+export type GetSystemResponses = {
+    /**
+     * Success.
+     */
+    200: System;
+};
+
+export type GetSystemResponse = GetSystemResponses[keyof GetSystemResponses];
+
+export type ListInstalledModelsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `cursor` of the previous page
+         */
+        cursor?: string;
+        task?: 'embed' | 'rerank' | 'read';
+    };
+    url: '/installed-models';
+};
+
+export type ListInstalledModelsErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `invalid_cursor`: The cursor is damaged, or belongs to another list or to other filters.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type ListInstalledModelsError = ListInstalledModelsErrors[keyof ListInstalledModelsErrors];
+
+export type ListInstalledModelsResponses = {
+    /**
+     * Success.
+     */
+    200: InstalledModelList;
+};
+
+export type ListInstalledModelsResponse = ListInstalledModelsResponses[keyof ListInstalledModelsResponses];
+
+export type AddInstalledModelData = {
+    body: {
+        /**
+         * a folder below the folder of models (`MNEME_MODELS_DIR`) or below `models` in the data directory, the address of an archive (.tar.gz, .zip), or `hub:OWNER/NAME`
+         */
+        source?: string | null;
+        remote?: {
+            api: 'openai' | 'tei' | 'ollama' | 'cohere' | 'jina';
+            /**
+             * ends in `/v1` for openai and jina; the root of the server for tei, ollama and cohere
+             */
+            base_url: string;
+            /**
+             * its name on that server
+             */
+            model: string;
+            task: 'embed' | 'rerank';
+            /**
+             * never part of an answer
+             */
+            api_key?: string | null;
+            /**
+             * BCP 47; default: those of large multilingual models
+             */
+            languages?: Array<string> | null;
+            prefixes?: {
+                /**
+                 * before queries, such as `query: ` of E5
+                 */
+                query?: string | null;
+                /**
+                 * before stored texts
+                 */
+                passage?: string | null;
+            } | null;
+            /**
+             * tokens that are sent of a text; default: 512
+             */
+            tokens_max?: number | null;
+            /**
+             * say whether a text is a query or a passage: `task` for jina, `input_type` for openai, `prompt_name` for tei; cohere always does, ollama cannot
+             */
+            says_purpose?: boolean | null;
+        } | null;
+        /**
+         * that of the archive, in hexadecimal digits
+         */
+        sha256?: string | null;
+        /**
+         * name of the model here; default: made from the source
+         */
+        id?: string | null;
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/installed-models';
+};
+
+export type AddInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type AddInstalledModelError = AddInstalledModelErrors[keyof AddInstalledModelErrors];
+
+export type AddInstalledModelResponses = {
+    /**
+     * Created.
+     */
+    201: InstalledModel;
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: InstalledModel;
+};
+
+export type AddInstalledModelResponse = AddInstalledModelResponses[keyof AddInstalledModelResponses];
+
+export type DeleteInstalledModelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}';
+};
+
+export type DeleteInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type DeleteInstalledModelError = DeleteInstalledModelErrors[keyof DeleteInstalledModelErrors];
+
+export type DeleteInstalledModelResponses = {
+    /**
+     * Success, without a body.
+     */
+    204: void;
+};
+
+export type DeleteInstalledModelResponse = DeleteInstalledModelResponses[keyof DeleteInstalledModelResponses];
+
+export type GetInstalledModelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}';
+};
+
+export type GetInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type GetInstalledModelError = GetInstalledModelErrors[keyof GetInstalledModelErrors];
+
+export type GetInstalledModelResponses = {
+    /**
+     * Success.
+     */
+    200: InstalledModel;
+};
+
+export type GetInstalledModelResponse = GetInstalledModelResponses[keyof GetInstalledModelResponses];
+
+export type TestInstalledModelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}/test';
+};
+
+export type TestInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type TestInstalledModelError = TestInstalledModelErrors[keyof TestInstalledModelErrors];
+
+export type TestInstalledModelResponses = {
+    /**
+     * Success.
+     */
+    200: ModelTest;
+};
+
+export type TestInstalledModelResponse = TestInstalledModelResponses[keyof TestInstalledModelResponses];
+
+export type CancelModelCalibrationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}/calibrate';
+};
+
+export type CancelModelCalibrationErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type CancelModelCalibrationError = CancelModelCalibrationErrors[keyof CancelModelCalibrationErrors];
+
+export type CancelModelCalibrationResponses = {
+    /**
+     * Success, without a body.
+     */
+    204: void;
+};
+
+export type CancelModelCalibrationResponse = CancelModelCalibrationResponses[keyof CancelModelCalibrationResponses];
+
+export type CalibrateInstalledModelData = {
+    body: {
+        /**
+         * project whose texts lie beside the judged samples, so that scores fit texts like them
+         */
+        projectId?: string | null;
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}/calibrate';
+};
+
+export type CalibrateInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `project_not_found`: There is no such project.
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type CalibrateInstalledModelError = CalibrateInstalledModelErrors[keyof CalibrateInstalledModelErrors];
+
+export type CalibrateInstalledModelResponses = {
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: InstalledModel;
+};
+
+export type CalibrateInstalledModelResponse = CalibrateInstalledModelResponses[keyof CalibrateInstalledModelResponses];
+
+export type SetProjectRerankerData = {
+    body: {
+        /**
+         * id of a reranker; null: the one that belongs to the embedding model
+         */
+        model: string | null;
+    };
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the project.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/projects/{id}/reranker';
+};
+
+export type SetProjectRerankerErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `project_not_found`: There is no such project.
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type SetProjectRerankerError = SetProjectRerankerErrors[keyof SetProjectRerankerErrors];
+
+export type SetProjectRerankerResponses = {
+    /**
+     * Success.
+     */
+    200: Project;
+};
+
+export type SetProjectRerankerResponse = SetProjectRerankerResponses[keyof SetProjectRerankerResponses];
 
 export type ListWebhooksData = {
     body?: never;

@@ -1,6 +1,16 @@
 // API keys of a project.
 
-import { createKey, deleteKey, type Key, type KeyWithSecret, listKeys, rotateKey, updateKey } from "../core/index.ts";
+import {
+  type CurrentKey,
+  createKey,
+  deleteKey,
+  getCurrentKey,
+  type Key,
+  type KeyWithSecret,
+  listKeys,
+  rotateKey,
+  updateKey,
+} from "../core/index.ts";
 import { List } from "../list.ts";
 import type { CallOptions, Transport, WriteOptions } from "../transport.ts";
 import type { KeyChange, NewKey } from "../types.ts";
@@ -32,6 +42,11 @@ export class Keys {
         options,
       ),
     );
+  }
+
+  /** Reads the key of this client: what it may do, and in which project. Any key may ask. */
+  current(options?: CallOptions): Promise<CurrentKey> {
+    return this.#transport.call((core) => getCurrentKey(core), "always", options);
   }
 
   /** Changes name, scopes or expiry of a key. */

@@ -11,12 +11,16 @@ import {
   getOwnProject,
   getProject,
   getProjectEmbedder,
+  getVectorIndex,
+  type LlmTest,
   listProjects,
   type Project,
   type ProjectEmbedder,
   type ProjectWithKey,
+  testLanguageModel,
   updateOwnProject,
   updateProject,
+  type VectorIndex,
 } from "../core/index.ts";
 import { List } from "../list.ts";
 import type { CallOptions, Transport, WriteOptions } from "../transport.ts";
@@ -45,9 +49,19 @@ export class OwnProject {
     return this.#transport.call((core) => getActivity({ ...core, query: params }), "always", options);
   }
 
+  /** Calls the language model of the project, and each of its fallbacks, with a short question. */
+  testLlm(options?: CallOptions): Promise<LlmTest> {
+    return this.#transport.call((core) => testLanguageModel(core), "refused", options);
+  }
+
   /** The embedding model of the project, and the state of its last change. */
   embedder(options?: CallOptions): Promise<ProjectEmbedder> {
     return this.#transport.call((core) => getProjectEmbedder(core), "always", options);
+  }
+
+  /** How the vectors of the project are searched, and the progress of the graph that is being built. */
+  vectorIndex(options?: CallOptions): Promise<VectorIndex> {
+    return this.#transport.call((core) => getVectorIndex(core), "always", options);
   }
 }
 
@@ -94,6 +108,12 @@ export class Projects {
   embedder(id: string, options?: CallOptions): Promise<ProjectEmbedder> {
     const query = { projectId: id };
     return this.#transport.call((core) => getProjectEmbedder({ ...core, query }), "always", options);
+  }
+
+  /** How the vectors of a project are searched, and the progress of the graph that is being built. */
+  vectorIndex(id: string, options?: CallOptions): Promise<VectorIndex> {
+    const query = { projectId: id };
+    return this.#transport.call((core) => getVectorIndex({ ...core, query }), "always", options);
   }
 
   /** Begins to change the embedding model of a project. Searches use the old one until the new vectors are complete. */

@@ -4,7 +4,7 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { nullIfMissing } from "../../../kit/if-missing.ts";
+import { nullIfMissing } from "../../../kit/missing-files.ts";
 import type { UploadFiles } from "../../../ports/upload-files.ts";
 import type { RowValue } from "../../../stores/copies/row-lines.ts";
 import type { CopiedTable, IndexFile, StoreSnapshot, TextSum } from "../../../stores/copies/snapshot.ts";

@@ -37,7 +37,9 @@ const MOVED = [INDEX_FOLDER, "uploads", TEXTS_FILE, ROWS_FILE];
 /** File in the folder that identifies the source of a copy that can be continued. */
 const SOURCE_FILE = "source";
 
-/** @throws StoreError if a restore into this data directory has begun, but not ended */
+/**
+ * Checks that no restore into this data directory was interrupted. @throws StoreError if one has begun, but not ended
+ */
 export function refuseUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, RESTORING))) return;
   throw new StoreError(

@@ -2,7 +2,7 @@
 // opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import { piecesOf } from "../../../kit/text-pieces.ts";
+import { piecesWithin } from "../../../kit/text-pieces.ts";
 import type { StoredChunk, StoredMemory, StoredText } from "../../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys, ArchivedMemory, TextArchive } from "../../../ports/text-archive.ts";
 import { DuckDatabase, type DuckDatabaseOptions, type Writer } from "./database.ts";
@@ -243,7 +243,8 @@ async function removeRows(writer: Writer, keys: readonly MemoryKey[]): Promise<v
 function* textRows(memories: readonly ArchivedMemory[]) {
   for (const { projectId, memoryKey, version, content } of memories) {
     let piece = 0;
-    for (const text of piecesOf(content, PIECE_CHARACTERS_MAX)) yield [projectId, memoryKey, version, piece++, text];
+    for (const text of piecesWithin(content, PIECE_CHARACTERS_MAX))
+      yield [projectId, memoryKey, version, piece++, text];
   }
 }
 

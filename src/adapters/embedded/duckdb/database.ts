@@ -1,5 +1,5 @@
-// Opens, reads, writes, reopens and closes the DuckDB file: the only file that imports `@duckdb/node-api`. The tables
-// are in schema.ts, the queries in archive.ts.
+// Opens, reads, writes, reopens and closes the DuckDB file. Only this folder imports `@duckdb/node-api`. The tables are
+// in schema.ts, the queries in archive.ts.
 
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";

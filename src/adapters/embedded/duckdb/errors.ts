@@ -19,8 +19,6 @@ export function toStoreError(path: string, error: unknown): unknown {
   return known === undefined ? error : storeError(known[1], path, error);
 }
 
-// DuckDB's errors have no codes. Their messages begin with the type of the exception and contain the operating system's
-// message.
 /** Another call made DuckDB refuse all calls. */
 export const INVALIDATED = /database has been invalidated/i;
 /** DuckDB refuses all further calls until the file is opened again. */

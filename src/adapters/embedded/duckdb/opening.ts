@@ -3,8 +3,8 @@
 
 import { existsSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isMissingOrEmpty } from "../../../kit/is-missing.ts";
 import type { Log } from "../../../kit/log.ts";
+import { isMissingOrEmpty } from "../../../kit/missing-files.ts";
 import { lossError, StoreError } from "../../../stores/store-error.ts";
 import type { StoreQuarantine } from "../../../stores/store-quarantine.ts";
 

@@ -1,9 +1,10 @@
 // Settings of DuckDB, and what is read from a file before it is opened.
 
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { SchemaVersions } from "../../../stores/before-upgrade.ts";
 import { toStoreError } from "./errors.ts";
 import type { TextsRecord } from "./opening.ts";
-import { VERSION_WITH_COMMIT_NUMBERS } from "./schema.ts";
+import { MIGRATIONS, VERSION_WITH_COMMIT_NUMBERS } from "./schema.ts";
 
 const MiB = 1024 * 1024;
 /**
@@ -45,19 +46,41 @@ const READ_ALL = `SELECT (SELECT sum(hash(memory_key, version, piece) % 7 + strl
   (SELECT sum(hash(memory_key, chunk_key, ordinal, range_start, range_end, headings) % 7 + strlen(project_id)) FROM chunks)`;
 
 /** Reads the record of a file without changing the file; null if its schema version is older than the record. */
-export async function identify(path: string): Promise<TextsRecord | null> {
+export function identify(path: string): Promise<TextsRecord | null> {
+  return reading(path, async (connection) => {
+    if ((await versionOf(connection)) < VERSION_WITH_COMMIT_NUMBERS) return null;
+    await connection.run(READ_ALL); // each block is compared with its checksum when it is read
+    const record = await recordOf(connection);
+    return record.commits === 0 && record.storeId === "" ? null : record;
+  });
+}
+
+/**
+ * The schema version of a file, and the newest one that this program knows. Does not change the file.
+ * @throws StoreError if the file cannot be read; `locked` if a server uses it
+ */
+export function readTextsBeforeUpgrade(path: string): Promise<SchemaVersions> {
+  return reading(path, async (connection) => ({
+    found: await versionOf(connection),
+    supported: MIGRATIONS.length,
+  }));
+}
+
+/** 0: the process that created the file was killed before it had tables. */
+async function versionOf(connection: DuckDBConnection): Promise<number> {
+  const tables = await connection.run("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
+  if (Number((await tables.getRows())[0]?.[0] ?? 0) === 0) return 0;
+  const version = await connection.run("SELECT max(schema_version) FROM meta");
+  return Number((await version.getRows())[0]?.[0] ?? 0);
+}
+
+async function reading<T>(path: string, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
   try {
     const instance = await DuckDBInstance.create(path, { access_mode: "READ_ONLY", ...settings(path) });
     let connection: DuckDBConnection | null = null;
     try {
       connection = await instance.connect();
-      const tables = await connection.run("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
-      if (Number((await tables.getRows())[0]?.[0] ?? 0) === 0) return null; // killed while it was created
-      const version = await connection.run("SELECT max(schema_version) FROM meta");
-      if (Number((await version.getRows())[0]?.[0] ?? 0) < VERSION_WITH_COMMIT_NUMBERS) return null;
-      await connection.run(READ_ALL); // each block is compared with its checksum when it is read
-      const record = await recordOf(connection);
-      return record.commits === 0 && record.storeId === "" ? null : record;
+      return await work(connection);
     } finally {
       connection?.disconnectSync();
       instance.closeSync();

@@ -139,7 +139,8 @@ export async function* rewriteTables(
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
   await cutFile(connection);
-  // Rows that were written while the fillers had the free blocks are behind them, so the file could not be cut there.
+  // Rows that were written while the fillers had the free blocks lie after them in the file, so it could not be cut
+  // there.
   if (changes.keys().length > 0 && (await hasGaps())) {
     yield;
     yield* writeAgain(connection, tables, changes, rowsPerStep);

@@ -45,7 +45,7 @@ interface CommittedPage {
   readonly missing: readonly SharedState[];
   /** The first publications of `missing`. */
   readonly first: LoadedGroup;
-  /** The others. */
+  /** The groups of publications that are loaded after `first`. */
   readonly groups: readonly (readonly WantedPublication[])[];
 }
 
@@ -93,8 +93,6 @@ export interface FollowDependencies {
  * it.
  */
 export class FollowedProjectIndex extends EmbeddedProjectIndex {
-  readonly id: ProjectId;
-  readonly #native: NativeIndex;
   readonly #follow: FollowDependencies;
   readonly #reserve: IndexDependencies["reserveChunkKeys"];
   readonly #archive: TextArchive;
@@ -126,8 +124,6 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     }: { readonly repairs: readonly string[]; readonly follow: FollowDependencies; readonly ahead: ReadAhead | null },
   ) {
     super(id, native, parts, repairs);
-    this.id = id;
-    this.#native = native;
     this.#follow = follow;
     this.#archive = parts.archive;
     this.#log = parts.log;
@@ -302,7 +298,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     const ahead = this.#ahead;
     this.#ahead = null;
     const sequence = (await ahead?.sequence) ?? (await this.#committed());
-    const { chunks, textChunks } = this.#native.stats();
+    const { chunks, textChunks } = this.native.stats();
     if (chunks === 0 && textChunks === 0) await this.#applyEverything();
     else {
       const completed = ahead?.completed ?? this.#follow.completedOf(this.id);
@@ -415,8 +411,8 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   /** Like `show` of the base class, for many memories: their attributes do not occupy the JavaScript thread. */
   async #showAll(memories: readonly VisibleMemory[]): Promise<void> {
     if (memories.length === 0) return;
-    await this.#native.describe(...describable(memories));
-    this.#native.show(...showable(memories));
+    await this.native.describe(...describable(memories));
+    this.native.show(...showable(memories));
   }
 
   #isMissing({ memoryKey, visible, chunkCount, firstChunkKey }: SharedState): boolean {

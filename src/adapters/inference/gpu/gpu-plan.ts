@@ -12,26 +12,27 @@ export interface GpuOptions {
   readonly libraryDir: string | null;
   /** Memory that a lane may take on its GPU; null: as much as is useful. */
   readonly memoryBytesMax: number | null;
-  /** Pause before the first new attempt after a failure. Default 1 minute. */
+  /** Pause before the first new attempt after a failure, in milliseconds. Default: 1 minute. */
   readonly retryFirstMs?: number;
 }
 
 /** Which lane computes on which GPU. */
 export interface GpuPlan {
-  /** Whether the operator asked for GPUs, and wants to know if they cannot be used. */
+  /** Whether the operator asked for GPUs. If so, a GPU that cannot be used is a warning. */
   readonly isRequested: boolean;
-  /** Why no lane can try its GPU; null if they can, or if nobody asked for one. */
+  /** Why no lane can try a GPU; null if lanes can, and if there is no GPU and nobody asked for one. */
   readonly problem: string | null;
-  /** Numbers of the GPUs; the lanes take turns. Empty if all lanes compute on the CPU. */
+  /** Numbers of the GPUs, which are dealt to the lanes in turns. Empty if all lanes compute on the CPU. */
   readonly devices: readonly number[];
   /** Environment variables of a lane that tries a GPU. */
   environment(device: number): Readonly<Record<string, string>>;
+  /** Removes the links to the libraries. */
   close(): void;
 }
 
 /** Variables that CUDA reads. Lanes that compute on a GPU inherit them. */
 const CUDA_VARIABLES = /^(CUDA|NVIDIA|CUDNN|CUBLAS)_/;
-/** Devices of NVIDIA's driver, on Linux and in its subsystem of Windows. */
+/** Device files of NVIDIA's driver: on Linux, and on Linux within Windows (WSL). */
 const DRIVER_DEVICES = /^(nvidia\d+|dxg)$/;
 
 /** Checks the settings and the libraries. The lanes then find out whether the GPUs work. */

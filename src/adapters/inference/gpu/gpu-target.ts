@@ -1,4 +1,4 @@
-// What a lane is told about its GPU, and how much it computes there at once.
+// The GPU that a lane is given, and the size of the batches that it computes there.
 
 /** The GPU on which a lane computes. */
 export interface GpuTarget {
@@ -14,7 +14,7 @@ export const GPU_VARIABLE = "MNEME_LANE_GPU";
 const MIB = 2 ** 20;
 /**
  * Memory that a lane takes on its GPU besides batches: CUDA itself, its kernels, and models. An idle lane with the two
- * default models took 1,038 MiB on an H200 (nvidia-smi); another two take 100.
+ * default models took 1,038 MiB on an H200 (nvidia-smi); two further models take 100 MiB.
  */
 const FIXED_BYTES = 1152 * MIB;
 /**
@@ -22,17 +22,17 @@ const FIXED_BYTES = 1152 * MIB;
  * GPU's floats are half as large, but its allocator may reserve up to twice of what is used.
  */
 const BYTES_PER_TOKEN = 64 * 1024;
-/** More tokens at once make the GPU no faster, but what comes next waits longer. */
+/** Maximum number of tokens of a batch. More would make the GPU no faster, and the next batch would wait longer. */
 const BATCH_TOKENS_MAX = 16_384;
-/** The longest input of a model must fit. */
+/** Minimum number of tokens of a batch, so that the longest input of a model fits. */
 const BATCH_TOKENS_MIN = 512;
 
 /** Smallest memory limit that can be set, in MiB. */
 export const GPU_MEMORY_MIN_MIB = (FIXED_BYTES + BATCH_TOKENS_MIN * BYTES_PER_TOKEN) / MIB;
 
 /**
- * Number of tokens of a batch with which a lane stays below a memory limit. onnxruntime-node cannot pass a limit on to
- * the GPU, so the size of the batches keeps the memory small.
+ * Maximum number of tokens of a batch with which a lane stays below a memory limit. onnxruntime-node cannot pass a
+ * limit on to the GPU, so the size of the batches keeps the memory small.
  */
 export function batchTokensFor(memoryBytesMax: number | null): number {
   if (memoryBytesMax === null) return BATCH_TOKENS_MAX;

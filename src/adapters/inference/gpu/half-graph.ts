@@ -1,6 +1,6 @@
 // Converts the graph of a model from 8-bit integers to 16-bit floats. GPUs have no fast kernels for
 // MatMulIntegerToFloat, in which the shipped models multiply. Everything up to the last LayerNormalization computes in
-// 16 bits; pooling and heads, which are small, stay at 32 bits. The word table keeps its form.
+// 16 bits; pooling and heads, which are small, stay at 32 bits. The table of word vectors stays as it is.
 
 import {
   castNode,
@@ -16,7 +16,7 @@ import { UnsupportedGraph } from "./unsupported-graph.ts";
 
 /** Operator that multiplies 8-bit matrices. */
 const INTEGER_PRODUCT = "MatMulIntegerToFloat";
-/** Added to the name of a value that has 16 bits instead of 32. */
+/** Suffix of the name of a value that has 16 bits instead of 32. */
 const HALF = ".half";
 
 /**
@@ -29,7 +29,7 @@ export function toHalfPrecision(file: Uint8Array): Uint8Array {
   return writeOnnx(withHalves(withFloatProducts(model)));
 }
 
-/** Replaces each 8-bit product, together with the quantisation of its input, by a product of floats. */
+/** Replaces each 8-bit product, with the quantisation of its input, by a product of 32-bit floats. */
 function withFloatProducts(model: OnnxModel): OnnxModel {
   const graph = new Wiring(model);
   const tensors = new Map(model.tensors);
@@ -58,7 +58,7 @@ interface FloatProduct {
   readonly weights: OnnxTensor;
 }
 
-/** Which node computes which value. */
+/** Finds the node that computes a value. */
 class Wiring {
   readonly #producers = new Map<string, OnnxNode>();
 
@@ -67,8 +67,8 @@ class Wiring {
   }
 
   /**
-   * The float product that has the value of `rescaling`, which multiplies an 8-bit product by the scale of each row;
-   * null if `rescaling` is something else.
+   * The float product that computes the same as `rescaling`, a node that multiplies an 8-bit product by the scale of
+   * each row. null if `rescaling` is another kind of node.
    */
   productBefore(rescaling: OnnxNode): FloatProduct | null {
     const [left, right] = rescaling.inputs.map((name) => this.#producers.get(name));
@@ -93,7 +93,9 @@ class Wiring {
     return values && { input, factors: values };
   }
 
-  /** Weights as floats: integers `[rows, columns]` times the scale of their column and the factor of their row. */
+  /**
+   * Weights as 32-bit floats `[rows, columns]`: each integer times the scale of its column and the factor of its row.
+   */
   #weights(integers: string, scales: string, factors: Float32Array | null): OnnxTensor | null {
     const stored = this.model.tensors.get(integers);
     const columnScales = this.#floats(scales);
@@ -117,7 +119,7 @@ class Wiring {
   }
 }
 
-/** Gives everything that the last LayerNormalization depends on 16 bits. */
+/** Converts everything that the last LayerNormalization depends on, and that node itself, to 16 bits. */
 function withHalves({ nodes, tensors, ...rest }: OnnxModel): OnnxModel {
   const last = nodes.findLast(({ operator }) => operator === "LayerNormalization");
   const [result] = last?.outputs ?? [];

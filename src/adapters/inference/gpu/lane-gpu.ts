@@ -1,21 +1,21 @@
-// The GPU of one lane, as the server sees it: whether the lane computes there, why not, and when it tries again. After
-// an error of CUDA, a process often cannot use the GPU any more, so each attempt is a new process.
+// The server's view of one lane's GPU: whether the lane computes there, why not, and when it tries again. After an
+// error of CUDA, a process often cannot use the GPU any more, so each attempt is a new process.
 
 import type { GpuPlan } from "./gpu-plan.ts";
 
-/** Pause before the next attempt. It doubles with each failure in a row. */
+/** First and longest pause before the next attempt, in milliseconds. It doubles with each failure in a row. */
 const RETRY_FIRST_MS = 60_000;
 const RETRY_LAST_MS = 60 * 60_000;
-/** If an attempt must wait, it is made after this time. */
+/** Pause, in milliseconds, before an attempt that could not be made yet is tried again. */
 const POSTPONED_MS = 5_000;
-/** If the GPU has worked for this time, earlier failures no longer count. */
+/** Time in milliseconds for which the GPU must have worked, so that earlier failures no longer count. */
 const HEALTHY_AFTER_MS = 10 * 60_000;
 
-/** What a lane's GPU needs of its surroundings. */
+/** What a `LaneGpu` is told, and what it calls. */
 export interface LaneGpuOptions {
   readonly plan: Pick<GpuPlan, "isRequested" | "environment">;
   readonly device: number;
-  /** Pause before the first new attempt. Default `RETRY_FIRST_MS`. */
+  /** Pause before the first new attempt, in milliseconds. Default `RETRY_FIRST_MS`. */
   readonly retryFirstMs: number | undefined;
   /** Milliseconds since any fixed point. Default `performance.now`. */
   readonly now?: () => number;
@@ -27,7 +27,9 @@ export interface LaneGpuOptions {
 
 /** The GPU of one lane. */
 export class LaneGpu {
-  /** `none`: the process computes on the CPU. `trying`: it is loading its models. `works`: it has loaded them. */
+  /**
+   * `none`: the process computes on the CPU. `trying`: it is loading models onto the GPU. `works`: it has loaded them.
+   */
   #state: "none" | "trying" | "works" = "none";
   #reason: string | null = null;
   #failuresInRow = 0;
@@ -95,7 +97,7 @@ export class LaneGpu {
     if (pauseMs !== null) this.#timer = setTimeout(() => this.#retry(), pauseMs);
   }
 
-  /** Has the lane replaced, unless its process has ended since, and the next one tries the GPU anyway. */
+  /** Has the lane replaced. Not necessary if its process has ended since: the next one tries the GPU anyway. */
   #retry(): void {
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
     if (this.#state !== "none" || this.options.onRetry()) return;
@@ -107,7 +109,7 @@ export class LaneGpu {
     this.failed("the process that used it ended; the log says how");
   }
 
-  /** The process uses the GPU no more, because it is being replaced. */
+  /** The process no longer uses the GPU, because it is being replaced. */
   leave(): void {
     this.#state = "none";
   }

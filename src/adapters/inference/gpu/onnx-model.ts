@@ -1,5 +1,5 @@
-// Reads and writes ONNX files (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): nodes and constants as objects,
-// everything else as the bytes that it was. Constants stay views of the file's bytes.
+// Reads and writes ONNX files (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto). Nodes and constants become
+// objects; all other fields are kept as bytes. Constants are views of the file's bytes.
 
 import { UnsupportedGraph } from "./unsupported-graph.ts";
 
@@ -18,16 +18,16 @@ export interface OnnxNode {
   readonly rest: readonly Uint8Array[];
 }
 
-/** A constant. */
+/** A constant of the graph. */
 export interface OnnxTensor {
-  /** A number of `ELEMENT`, or another one. */
+  /** Type of the elements: a number of `ELEMENT`, or another one of ONNX. */
   readonly type: number;
   readonly shape: readonly number[];
   /** The elements row by row, little-endian. */
   readonly bytes: Uint8Array;
 }
 
-/** A model. */
+/** An ONNX file. */
 export interface OnnxModel {
   readonly nodes: readonly OnnxNode[];
   /** Constants by name. */
@@ -39,7 +39,7 @@ export interface OnnxModel {
   readonly modelRest: readonly Uint8Array[];
 }
 
-/** Numbers of the fields that are read, by message. */
+/** Numbers of the fields that are read, for each kind of message in onnx.proto. */
 const MODEL = { graph: 7 } as const;
 const GRAPH = { node: 1, tensor: 5, output: 12 } as const;
 const NODE = { input: 1, output: 2, operator: 4, attribute: 5 } as const;
@@ -48,6 +48,7 @@ const VALUE_NAME = 1;
 const ATTRIBUTE = { name: 1, integer: 3, type: 20 } as const;
 const ATTRIBUTE_TYPE_INTEGER = 2;
 
+/** Wire types of Protocol Buffers. */
 const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
@@ -117,7 +118,7 @@ interface Field {
   readonly value: number;
   /** The content of a field of bytes; empty for other fields. */
   readonly content: Uint8Array;
-  /** The whole field. */
+  /** The whole field with its key. */
   readonly encoded: Uint8Array;
 }
 

@@ -25,7 +25,7 @@ export interface ProviderLibrary {
 /**
  * Links the libraries in `directory`, which has the files of `onnxruntime-gpu` (in Python's packages, the folder
  * `onnxruntime/capi`). If NVIDIA's libraries are installed beside it as Python packages, they are found as well.
- * @returns why the libraries cannot be used if they cannot
+ * @returns the libraries; or, as a sentence, why they cannot be used
  */
 export function linkProviderLibrary(directory: string): ProviderLibrary | string {
   let names: readonly string[];

@@ -68,6 +68,11 @@ export async function call<Name extends keyof Answers>(name: Name, request: Sent
   return (response.status === 204 ? null : await response.json()) as Answers[Name];
 }
 
+/** Reads a file that an operation answers with. @throws ApiError */
+export async function readFile(name: keyof Answers, request: Sent): Promise<Blob> {
+  return (await send(name, request)).blob();
+}
+
 /** An event of a streamed answer. */
 export interface StreamedEvent {
   readonly name: string;

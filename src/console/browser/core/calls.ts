@@ -2,14 +2,18 @@
 
 import type { Static } from "@sinclair/typebox";
 import type * as Activities from "../../../api/schema/activity.ts";
+import type * as CaseSchemas from "../../../api/schema/cases.ts";
 import type * as Chats from "../../../api/schema/chats.ts";
 import type * as EntityGraphs from "../../../api/schema/graph.ts";
 import type * as Histories from "../../../api/schema/history.ts";
+import type * as InstalledModels from "../../../api/schema/installed-models.ts";
 import type * as Memories from "../../../api/schema/memories.ts";
 import type * as Graphs from "../../../api/schema/memory-graph.ts";
+import type * as Maps from "../../../api/schema/memory-map.ts";
 import type * as Platform from "../../../api/schema/platform.ts";
 import type * as Profiles from "../../../api/schema/profile.ts";
 import type * as Relations from "../../../api/schema/relations.ts";
+import type * as Systems from "../../../api/schema/system.ts";
 import type * as Users from "../../../api/schema/users.ts";
 import type * as Webhooks from "../../../api/schema/webhooks.ts";
 
@@ -37,6 +41,8 @@ export type HistoryEntry = Static<typeof Histories.HistoryEntry>;
 export type Chat = Static<typeof Chats.Chat>;
 /** A chat with its messages. */
 export type ChatHistory = Static<typeof Chats.ChatHistory>;
+/** Result of a test of the language model. */
+export type LlmTest = Static<typeof Platform.LlmTest>;
 /** A user of the application. */
 export type User = Static<typeof Users.User>;
 /** An event that was logged for a user. */
@@ -45,6 +51,8 @@ export type UserEvent = Static<typeof Users.Event>;
 export type Profile = Static<typeof Profiles.Profile>;
 /** A key without its secret. */
 export type Key = Static<typeof Platform.Key>;
+/** The key of a request, and what it may do. */
+export type CurrentKey = Static<typeof Platform.CurrentKey>;
 /** A key with its secret, once. */
 export type KeyWithSecret = Static<typeof Platform.KeyWithSecret>;
 /** A project. */
@@ -53,8 +61,12 @@ export type Project = Static<typeof Platform.Project>;
 export type ProjectWithKey = Static<typeof Platform.ProjectWithKey>;
 /** The embedding model of a project. */
 export type ProjectEmbedder = Static<typeof Platform.ProjectEmbedder>;
-/** An installed embedding model. */
-export type Embedder = Static<typeof Platform.Embedder>;
+/** How the vectors of a project are searched. */
+export type VectorIndex = Static<typeof Platform.VectorIndex>;
+/** A model of the server. */
+export type InstalledModel = Static<typeof InstalledModels.InstalledModel>;
+/** Result of a test of a model. */
+export type ModelTest = Static<typeof InstalledModels.ModelTest>;
 /** Usage compared with the plan. */
 export type Usage = Static<typeof Platform.Usage>;
 /** A webhook without its secret. */
@@ -66,6 +78,19 @@ export type Delivery = Static<typeof Webhooks.Delivery>;
 
 /** What happened in a project by hour or by day. */
 export type Activity = Static<typeof Activities.Activity>;
+
+/** A question with what a search should find. */
+export type Case = Static<typeof CaseSchemas.Case>;
+/** A run over all cases. */
+export type CaseRun = Static<typeof CaseSchemas.CaseRun>;
+/** What the searches of a mode found. */
+export type CaseResult = Static<typeof CaseSchemas.CaseResult>;
+/** The state of the server. */
+export type System = Static<typeof Systems.System>;
+/** Places of memories by their meaning. */
+export type MemoryMap = Static<typeof Maps.MemoryMap>;
+/** A memory on the map. */
+export type MapPoint = Static<typeof Maps.MapPoint>;
 
 /** One page of a list. */
 export interface Listed<Item> {
@@ -84,6 +109,15 @@ export interface Answers {
   getActivity: Activity;
   countMemories: { count: number };
   retryMemories: { retried: number };
+  createCase: Case;
+  listCases: Listed<Case>;
+  deleteCase: null;
+  runCases: CaseRun;
+  listCaseRuns: Listed<CaseRun>;
+  getCaseRun: CaseRun;
+  getSystem: System;
+  getMemoryMap: MemoryMap;
+  getMemoryFile: null;
   createMemory: Memory;
   uploadMemory: Memory;
   createMemoryFromUrl: Memory;
@@ -112,6 +146,7 @@ export interface Answers {
   listEvents: Listed<UserEvent>;
   createKey: KeyWithSecret;
   listKeys: Listed<Key>;
+  getCurrentKey: CurrentKey;
   rotateKey: KeyWithSecret;
   deleteKey: null;
   createWebhook: WebhookWithSecret;
@@ -126,11 +161,21 @@ export interface Answers {
   listProjects: Listed<Project>;
   getOwnProject: Project;
   updateOwnProject: Project;
+  testLanguageModel: LlmTest;
   updateProject: Project;
   deleteProject: null;
-  listEmbedders: Listed<Embedder>;
   getProjectEmbedder: ProjectEmbedder;
   changeProjectEmbedder: ProjectEmbedder;
+  cancelProjectEmbedder: null;
+  forgetPreviousEmbedder: null;
+  setProjectReranker: Project;
+  getVectorIndex: VectorIndex;
+  listInstalledModels: Listed<InstalledModel>;
+  addInstalledModel: InstalledModel;
+  deleteInstalledModel: null;
+  testInstalledModel: ModelTest;
+  calibrateInstalledModel: InstalledModel;
+  cancelModelCalibration: null;
 }
 
 /** Method and path of every call, by the operation's name. */
@@ -143,6 +188,15 @@ export const CALLS = {
   getActivity: "GET /v1/project/activity",
   countMemories: "GET /v1/memories/count",
   retryMemories: "POST /v1/memories/retry",
+  createCase: "POST /v1/cases",
+  listCases: "GET /v1/cases",
+  deleteCase: "DELETE /v1/cases/:id",
+  runCases: "POST /v1/cases/runs",
+  listCaseRuns: "GET /v1/cases/runs",
+  getCaseRun: "GET /v1/cases/runs/:id",
+  getSystem: "GET /v1/system",
+  getMemoryMap: "GET /v1/memories/map",
+  getMemoryFile: "GET /v1/memories/:id/file",
   createMemory: "POST /v1/memories",
   uploadMemory: "POST /v1/memories/upload",
   createMemoryFromUrl: "POST /v1/memories/url",
@@ -171,6 +225,7 @@ export const CALLS = {
   listEvents: "GET /v1/users/:userId/events",
   createKey: "POST /v1/keys",
   listKeys: "GET /v1/keys",
+  getCurrentKey: "GET /v1/keys/current",
   rotateKey: "POST /v1/keys/:id/rotate",
   deleteKey: "DELETE /v1/keys/:id",
   createWebhook: "POST /v1/webhooks",
@@ -185,9 +240,19 @@ export const CALLS = {
   listProjects: "GET /v1/projects",
   getOwnProject: "GET /v1/project",
   updateOwnProject: "PUT /v1/project",
+  testLanguageModel: "POST /v1/project/llm/test",
   updateProject: "PUT /v1/projects/:id",
   deleteProject: "DELETE /v1/projects/:id",
-  listEmbedders: "GET /v1/embedders",
   getProjectEmbedder: "GET /v1/project/embedder",
   changeProjectEmbedder: "PUT /v1/projects/:id/embedder",
+  cancelProjectEmbedder: "DELETE /v1/projects/:id/embedder",
+  forgetPreviousEmbedder: "DELETE /v1/projects/:id/embedder/previous",
+  setProjectReranker: "PUT /v1/projects/:id/reranker",
+  getVectorIndex: "GET /v1/project/vector-index",
+  listInstalledModels: "GET /v1/installed-models",
+  addInstalledModel: "POST /v1/installed-models",
+  deleteInstalledModel: "DELETE /v1/installed-models/:id",
+  testInstalledModel: "POST /v1/installed-models/:id/test",
+  calibrateInstalledModel: "POST /v1/installed-models/:id/calibrate",
+  cancelModelCalibration: "DELETE /v1/installed-models/:id/calibrate",
 } satisfies Record<keyof Answers, string>;

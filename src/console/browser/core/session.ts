@@ -1,17 +1,15 @@
-// Who is signed in: the keys of this tab, the current one, and what it may do. The API has no operation that says what
-// a key may do, so small requests that change nothing find it out.
+// Who is signed in: the keys of this tab, the current one, and what it may do, which the server says.
 
 import { signal } from "@preact/signals";
-import { ApiError, call, currentKey, refusedKey, type Sent } from "./api.ts";
-import type { Answers, Key, Project } from "./calls.ts";
+import { call, currentKey, refusedKey } from "./api.ts";
+import type { CurrentKey, Key, Project } from "./calls.ts";
 import { keySlot } from "./storage.ts";
 
 /** A key of this tab. */
 export interface SignedIn {
   readonly key: string;
-  /** Id of its project; null if the key may not read it. */
-  readonly projectId: string | null;
-  readonly projectName: string | null;
+  readonly projectId: string;
+  readonly projectName: string;
 }
 
 /** What the current key may do. */
@@ -32,21 +30,35 @@ export interface Rights {
   readonly isConfined: boolean;
 }
 
+/** Whether a key may ask questions: each alone, or within chats. */
+export function mayAsk({ query, chatsRead, chatsWrite }: Rights): boolean {
+  return query || (chatsRead && chatsWrite);
+}
+
+/** Whether a key may add memories in the view of memories. */
+export function mayAdd({ memoriesRead, memoriesWrite }: Rights): boolean {
+  return memoriesRead && memoriesWrite;
+}
+
 /** The keys of this tab; the first is the current one. */
 export const signedIn = signal<readonly SignedIn[]>([]);
 /** Rights of the current key; null until they are known. */
 export const rights = signal<Rights | null>(null);
-/** The project of the current key; null if the key may not read it. */
+/** The key that is signed in; null until the server has said it. */
+export const ownKey = signal<CurrentKey | null>(null);
+/** Settings of the project of the current key; null if the key may not read them. */
 export const project = signal<Project | null>(null);
 
 /** Signs in with a key, and keeps it in this tab. @throws ApiError if the server refuses the key or is away */
 export async function signIn(key: string): Promise<void> {
   const found = await accessOf(key);
-  const entry: SignedIn = { key, projectId: found.project?.id ?? null, projectName: found.project?.name ?? null };
+  const { project: of } = found.own;
+  const entry: SignedIn = { key, projectId: of.id, projectName: of.name };
   refusedKey.value = null;
   signedIn.value = [entry, ...signedIn.value.filter((other) => other.key !== key)];
   keySlot.set(JSON.stringify(signedIn.value));
   currentKey.value = key;
+  ownKey.value = found.own;
   rights.value = found.rights;
   project.value = found.project;
 }
@@ -69,16 +81,15 @@ export function signOut(): void {
   keySlot.remove();
   signedIn.value = [];
   currentKey.value = null;
+  ownKey.value = null;
   rights.value = null;
   project.value = null;
   refusedKey.value = null;
 }
 
-/** Whether a listed key is the current one: its first and last characters are those of the current one. */
-export function isCurrent({ redacted }: Pick<Key, "redacted">): boolean {
-  const [start = "", end = ""] = redacted.split(/…|\.\.\.|\*+/);
-  const key = currentKey.value ?? "";
-  return start !== "" && end !== "" && key.startsWith(start) && key.endsWith(end);
+/** Whether a listed key is the current one. */
+export function isCurrent({ id }: Pick<Key, "id">): boolean {
+  return id === ownKey.value?.id;
 }
 
 function keptKeys(): readonly SignedIn[] {
@@ -96,66 +107,22 @@ interface Access {
   readonly project: Project | null;
 }
 
-async function accessOf(key: string): Promise<Access> {
-  const one = { query: { limit: 1 }, key };
-  const nothing = { body: {}, key };
-  // this first request tells a wrong key from one without rights
-  const memoriesRead = await may("listMemories", one);
-  const [
-    memoriesWrite,
-    query,
-    chatsRead,
-    chatsWrite,
-    usersRead,
-    usersWrite,
-    keys,
-    webhooks,
-    usage,
-    admin,
-    own,
-    memoriesOfOther,
-  ] = await Promise.all([
-    may("createMemory", nothing), // refused, because there is no content
-    may("queryMemories", nothing),
-    may("listChats", one),
-    may("updateChat", { params: { id: "none" }, body: { title: null }, key }),
-    may("listUsers", one),
-    may("upsertUser", nothing),
-    may("listKeys", one),
-    may("listWebhooks", one),
-    may("getUsage", { key }),
-    may("listProjects", one),
-    ifInScope("getOwnProject", { key }),
-    memoriesRead ? ifInScope("listMemories", { query: { limit: 1, userId: "mneme-console" }, key }) : null,
-  ]);
-  // a confined key may not name a user that is not its own
-  const isConfined = memoriesRead && memoriesOfOther === null;
-  const found: Rights = {
-    ...{ memoriesRead, memoriesWrite, query, chatsRead, chatsWrite, usersRead, usersWrite },
-    ...{ keys, webhooks, usage, project: own !== null, admin, isConfined },
+async function accessOf(key: string): Promise<Access & { readonly own: CurrentKey }> {
+  const own = await call("getCurrentKey", { key });
+  const rights = rightsOf(own);
+  return { own, rights, project: rights.project && !rights.isConfined ? await call("getOwnProject", { key }) : null };
+}
+
+/** What a key may do. Operations that concern all users are closed to a confined key, whatever its scopes. */
+function rightsOf({ allowed_scopes: allowed, userId }: CurrentKey): Rights {
+  const has = (scope: Key["scopes"][number]) => allowed.includes(scope);
+  const isConfined = userId !== null;
+  const ofAll = (scope: Key["scopes"][number]) => !isConfined && has(scope);
+  return {
+    ...{ memoriesRead: has("memories:read"), memoriesWrite: has("memories:write"), query: has("query") },
+    ...{ chatsRead: has("chats:read"), chatsWrite: has("chats:write") },
+    ...{ usersRead: has("users:read"), usersWrite: has("users:write") },
+    ...{ webhooks: ofAll("webhooks"), usage: ofAll("usage"), keys: ofAll("keys"), project: ofAll("project") },
+    ...{ admin: ofAll("admin"), isConfined },
   };
-  return { rights: found, project: own };
-}
-
-// Whether the key has the scope of an operation. Any other error but a refused key shows that it has.
-async function may(name: keyof Answers, request: Sent): Promise<boolean> {
-  try {
-    await call(name, request);
-    return true;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.code === "insufficient_scope") return false;
-    if (error.status === 401 || error.isTemporary) throw error;
-    return true;
-  }
-}
-
-// The answer of an operation; null if the key lacks its scope.
-async function ifInScope<Name extends keyof Answers>(name: Name, request: Sent): Promise<Answers[Name] | null> {
-  try {
-    return await call(name, request);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === "insufficient_scope") return null;
-    throw error;
-  }
 }

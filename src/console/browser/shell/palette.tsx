@@ -1,20 +1,34 @@
-// The command palette: goes to a view, finds memories by their title, and starts something new.
+// The command palette: goes to a view, finds memories by their title, entities by their name and users by their id, and
+// starts something new.
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { call, pause } from "../core/api.ts";
-import type { Memory } from "../core/calls.ts";
+import type { Entity, Memory, User } from "../core/calls.ts";
 import { t } from "../core/i18n.ts";
 import { go } from "../core/router.ts";
-import { rights } from "../core/session.ts";
+import { mayAdd, mayAsk, rights } from "../core/session.ts";
 import { chooseTheme, isDark } from "../core/theme.ts";
 import type { Icon } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { ArrowRight, FileText, FlaskConical, KeyRound, Moon, Plus, Sun, Upload } from "../ui/icons.ts";
+import {
+  FileText,
+  FlaskConical,
+  KeyRound,
+  MessageSquare,
+  Moon,
+  Network,
+  Plus,
+  Sun,
+  Upload,
+  User as UserIcon,
+} from "../ui/icons.ts";
+import { nameOf } from "../views/shared/memory-names.ts";
 import type { View } from "./views.ts";
 
 const isOpen = signal(false);
 const MEMORIES_SHOWN = 6;
+const ENTITIES_SHOWN = 3;
 /** Time in milliseconds after the last key before memories are searched. */
 const TYPING_MS = 250;
 
@@ -23,6 +37,30 @@ interface Command {
   readonly kind: string;
   readonly icon: Icon;
   readonly run: () => unknown;
+}
+
+/** What the server found. */
+interface Found {
+  readonly memories: readonly Memory[];
+  readonly entities: readonly Entity[];
+  readonly user: User | null;
+}
+
+const NOTHING: Found = { memories: [], entities: [], user: null };
+
+/** Looks for a text; what fails is left out, because the rest stays useful. */
+async function find(text: string, signal: AbortSignal): Promise<Found> {
+  const known = rights.value;
+  const [memories, entities, user] = await Promise.allSettled([
+    known?.memoriesRead ? call("listMemories", { query: { q: text, limit: MEMORIES_SHOWN }, signal }) : null,
+    known?.memoriesRead ? call("listEntities", { query: { q: text, limit: ENTITIES_SHOWN }, signal }) : null,
+    known?.usersRead && !text.includes(" ") ? call("getUser", { params: { userId: text }, signal }) : null,
+  ]);
+  return {
+    memories: (memories.status === "fulfilled" && memories.value?.data) || [],
+    entities: (entities.status === "fulfilled" && entities.value?.data) || [],
+    user: user.status === "fulfilled" ? user.value : null,
+  };
 }
 
 /** Opens the palette. */
@@ -38,11 +76,10 @@ export function Palette({ views }: { readonly views: readonly View[] }) {
 function Opened({ views }: { readonly views: readonly View[] }) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
-  const [memories, setMemories] = useState<readonly Memory[]>([]);
+  const [found, setFound] = useState(NOTHING);
   const close = () => {
     isOpen.value = false;
   };
-  const mayRead = rights.value?.memoriesRead === true;
 
   useEffect(() => {
     addEventListener("hashchange", close);
@@ -52,16 +89,17 @@ function Opened({ views }: { readonly views: readonly View[] }) {
     setAt(0);
     const stopping = new AbortController();
     const search = async () => {
-      if (query.trim() === "" || !mayRead) return setMemories([]);
-      await pause(TYPING_MS, stopping.signal);
-      const page = { q: query.trim(), limit: MEMORIES_SHOWN };
-      setMemories((await call("listMemories", { query: page, signal: stopping.signal })).data);
+      if (query.trim() === "") return setFound(NOTHING);
+      await pause(TYPING_MS, stopping.signal).catch(() => stopping.abort()); // the next key ends the pause
+      if (stopping.signal.aborted) return;
+      const next = await find(query.trim(), stopping.signal);
+      if (!stopping.signal.aborted) setFound(next);
     };
-    search().catch(() => setMemories([])); // what else it offers stays useful
+    void search();
     return () => stopping.abort();
-  }, [query, mayRead]);
+  }, [query]);
 
-  const commands = commandsOf(views, query, memories);
+  const commands = commandsOf(views, query, found);
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
     close();
@@ -116,7 +154,7 @@ function Opened({ views }: { readonly views: readonly View[] }) {
   );
 }
 
-function commandsOf(views: readonly View[], query: string, memories: readonly Memory[]): readonly Command[] {
+function commandsOf(views: readonly View[], query: string, { memories, entities, user }: Found): readonly Command[] {
   const text = query.trim();
   const known = rights.value;
   const pages: Command[] = views.map(({ name, title, icon }) => ({
@@ -126,7 +164,7 @@ function commandsOf(views: readonly View[], query: string, memories: readonly Me
     run: () => go([name]),
   }));
   const actions: Command[] = [
-    ...(known?.memoriesWrite
+    ...(known !== null && mayAdd(known)
       ? [
           { label: t("Add a memory"), kind: t("action"), icon: Plus, run: () => go(["memories"], { add: "text" }) },
           { label: t("Upload files"), kind: t("action"), icon: Upload, run: () => go(["memories"], { add: "files" }) },
@@ -141,17 +179,43 @@ function commandsOf(views: readonly View[], query: string, memories: readonly Me
   ];
   const fitting = [...pages, ...actions].filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()));
   if (text === "") return fitting;
-  const found: Command[] = memories.map((memory) => ({
-    label: memory.title ?? memory.content.slice(0, 80),
-    kind: t("memory"),
-    icon: FileText,
-    run: () => go(["memories", memory.id]),
-  }));
+  const found: Command[] = [
+    ...memories.map((memory) => ({
+      label: nameOf(memory),
+      kind: t("memory"),
+      icon: FileText,
+      run: () => go(["memories", memory.id]),
+    })),
+    ...entities.map(({ id, name }) => ({
+      label: name,
+      kind: t("entity"),
+      icon: Network,
+      run: () => go(["graph"], { entity: id }),
+    })),
+    ...(user === null
+      ? []
+      : [{ label: user.name ?? user.id, kind: t("user"), icon: UserIcon, run: () => go(["users", user.id]) }]),
+  ];
   const searches: Command[] = known?.memoriesRead
-    ? [{ label: text, kind: t("search"), icon: FlaskConical, run: () => go(["playground"], { q: text }) }]
+    ? [
+        {
+          label: t("Search for “{text}”", { text }),
+          kind: t("search"),
+          icon: FlaskConical,
+          run: () => go(["playground"], { q: text }),
+        },
+      ]
     : [];
-  const asks: Command[] = known?.query
-    ? [{ label: text, kind: t("ask"), icon: ArrowRight, run: () => go(["ask"], { q: text }) }]
-    : [];
+  const asks: Command[] =
+    known !== null && mayAsk(known)
+      ? [
+          {
+            label: t("Ask “{text}”", { text }),
+            kind: t("ask"),
+            icon: MessageSquare,
+            run: () => go(["ask"], { q: text }),
+          },
+        ]
+      : [];
   return [...fitting, ...found, ...searches, ...asks];
 }

@@ -2,16 +2,19 @@
 // them. Each is loaded when it is first opened.
 
 import type { ComponentType } from "preact";
-import type { Rights } from "../core/session.ts";
+import { mayAsk, type Rights } from "../core/session.ts";
 import type { Icon } from "../ui/button.tsx";
 import {
   Activity,
+  Boxes,
   Brain,
   Cable,
   FlaskConical,
   FolderKanban,
   House,
   KeyRound,
+  ListChecks,
+  MapIcon,
   MessageSquare,
   Network,
   Settings,
@@ -54,11 +57,19 @@ export const VIEWS: readonly View[] = [
     component: view("Playground"),
   },
   {
+    name: "cases",
+    title: "Cases",
+    icon: ListChecks,
+    group: "",
+    isAllowed: ({ project, isConfined }) => project && !isConfined,
+    component: view("Cases"),
+  },
+  {
     name: "ask",
     title: "Ask",
     icon: MessageSquare,
     group: "",
-    isAllowed: ({ query, chatsRead, chatsWrite }) => query || (chatsRead && chatsWrite),
+    isAllowed: mayAsk,
     component: view("Ask"),
   },
   {
@@ -68,6 +79,14 @@ export const VIEWS: readonly View[] = [
     group: "Data",
     isAllowed: ({ memoriesRead }) => memoriesRead,
     component: view("Memories"),
+  },
+  {
+    name: "map",
+    title: "Map",
+    icon: MapIcon,
+    group: "Data",
+    isAllowed: ({ memoriesRead }) => memoriesRead,
+    component: view("MemoryMap"),
   },
   {
     name: "graph",
@@ -116,6 +135,14 @@ export const VIEWS: readonly View[] = [
     group: "Operation",
     isAllowed: ({ admin }) => admin,
     component: view("Projects"),
+  },
+  {
+    name: "models",
+    title: "Models",
+    icon: Boxes,
+    group: "Operation",
+    isAllowed: ({ admin }) => admin,
+    component: view("Models"),
   },
   {
     name: "settings",

@@ -31,6 +31,8 @@ interface ButtonProps extends Look {
   readonly pressed?: boolean | undefined;
   readonly expanded?: boolean | undefined;
   readonly hasPopup?: "menu" | "dialog" | "listbox" | undefined;
+  /** Whether a dialog gives it the focus when it opens. */
+  readonly autofocus?: boolean | undefined;
   readonly class?: string | undefined;
 }
 
@@ -62,6 +64,7 @@ export function Button({ kind = "plain", size, icon: Shown, children, run, label
       aria-expanded={rest.expanded}
       aria-haspopup={rest.hasPopup}
       disabled={rest.disabled}
+      autofocus={rest.autofocus}
       onClick={(event) => {
         if (isBusy) event.preventDefault();
         else if (run !== undefined) void click(event);

@@ -1,4 +1,4 @@
-// Dialogs. The browser keeps the focus inside, and gives it back to the element that opened the dialog.
+// Dialogs. The browser keeps the focus inside. When a dialog goes, the element that opened it gets the focus back.
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -17,12 +17,18 @@ interface DialogProps {
   readonly beside?: ComponentChildren;
 }
 
+/** What can be filled in. */
+const FIELDS = "input:not([hidden], [type=checkbox]), select, textarea";
+
 /** A modal dialog, open as long as it is in the page. `panel` stands at the side, over the full height. */
 export function Dialog({ title, close, children, kind = "normal", beside }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
+    // the browser would choose the button that closes the dialog
+    if (element.current?.querySelector("[autofocus]") === null)
+      element.current.querySelector<HTMLElement>(`.dialog-body :is(${FIELDS})`)?.focus();
     return () => {
       // the opener may be gone, such as the row of a deleted memory: then the page's main part gets the focus
       const target = opener instanceof HTMLElement && opener.isConnected && opener !== document.body ? opener : null;
@@ -102,7 +108,11 @@ function Asked({ asked }: { readonly asked: Question }) {
             await asked.run(option);
             close();
           }}
-          beside={<Button run={close}>{t("Cancel")}</Button>}
+          beside={
+            <Button autofocus={asked.typed === undefined} run={close}>
+              {t("Cancel")}
+            </Button>
+          }
         >
           {asked.option !== undefined && <CheckField label={asked.option} checked={option} onChecked={setOption} />}
           {asked.typed !== undefined && (

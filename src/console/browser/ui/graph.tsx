@@ -3,25 +3,40 @@
 
 import Graphology from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
+import { areApart, boxAround } from "./boxes.ts";
 import { Button } from "./button.tsx";
 import type { Graph } from "./graph-data.ts";
 import { tokenOfKind } from "./graph-data.ts";
 import { Minus, Plus, RotateCcw } from "./icons.ts";
 
-const WIDTH = 760;
-const HEIGHT = 460;
-const MARGIN = 56;
+/** Size of the picture in CSS pixels until its place is known. */
+const FIRST_SIZE = { width: 760, height: 460 };
+/** Height of the picture as a share of its width, and its bounds in pixels. */
+const HEIGHT_SHARE = 0.8;
+const HEIGHT_MIN = 340;
+const HEIGHT_MAX = 720;
+const MARGIN = 48;
 const LABEL_CHARACTERS = 26;
 /** Steps of the layout times nodes, which bounds its time to some 50 ms. */
 const STEPS_TIMES_NODES = 24_000;
-/** Most nodes that all have their labels; of more, the heaviest have. */
-const LABELS_MAX = 36;
+/** Most nodes that have their labels, if these find room: the heaviest. */
+const LABELS_MAX = 80;
+const LABEL_PIXELS = 12;
+/** Pixels between a node and a label beside it. */
+const LABEL_GAP = 4;
+/** About the width of a letter, as a share of the height of a label. */
+const LETTER_SHARE = 0.56;
 
 interface Point {
   readonly x: number;
   readonly y: number;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
 }
 
 interface GraphPictureProps {
@@ -39,34 +54,50 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
   const [view, setView] = useState({ x: 0, y: 0, scale: 1 });
   const drag = useRef<Point | null>(null);
   const known = useRef<ReadonlyMap<string, Point>>(new Map());
-  const places = useMemo(() => {
+  const frame = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState<Size>(FIRST_SIZE);
+  // the picture has one unit per pixel, so that labels are as large on a phone as on a wide screen
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return;
+    const watch = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      const height = Math.round(Math.min(HEIGHT_MAX, Math.max(HEIGHT_MIN, width * HEIGHT_SHARE)));
+      if (width > 0) setSize((before) => (before.width === width ? before : { width, height }));
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  const laid = useMemo(() => {
     known.current = laidOut(graph, known.current);
-    return fitted(known.current);
+    return known.current;
   }, [graph]);
+  const places = useMemo(() => fitted(laid, size), [laid, size]);
   const focus = near ?? selected ?? null;
   const nearIds = new Set(
     focus === null
       ? graph.nodes.map(({ id }) => id)
       : [focus, ...graph.links.flatMap(({ from, to }) => (from === focus ? [to] : to === focus ? [from] : []))],
   );
-  const heaviest = [...graph.nodes].sort((a, b) => b.weight - a.weight).slice(0, LABELS_MAX);
-  const labelled = new Set([...heaviest.map(({ id }) => id), ...(focus === null ? [] : nearIds), ...path]);
+  const roomy = useMemo(() => labelsWithRoom(graph.nodes, places, view.scale), [graph, places, view.scale]);
+  const labelled = new Set([...roomy.keys(), ...(focus === null ? [] : nearIds), ...path]);
   const isOnPath = (from: string, to: string) =>
     path.some((id, at) => at > 0 && ((id === to && path[at - 1] === from) || (id === from && path[at - 1] === to)));
   const zoom = (factor: number) =>
     setView(({ x, y, scale }) => {
       const next = Math.min(8, Math.max(0.5, scale * factor));
       return {
-        x: WIDTH / 2 - ((WIDTH / 2 - x) * next) / scale,
-        y: HEIGHT / 2 - ((HEIGHT / 2 - y) * next) / scale,
+        x: size.width / 2 - ((size.width / 2 - x) * next) / scale,
+        y: size.height / 2 - ((size.height / 2 - y) * next) / scale,
         scale: next,
       };
     });
   return (
-    <div class="graph-frame">
+    <div class="graph-frame" ref={frame}>
       <svg
         class="graph"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        height={size.height}
         role="group"
         aria-label={label}
         onWheel={(event) => {
@@ -80,8 +111,7 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
         onPointerMove={(event) => {
           const from = drag.current;
           if (from === null || event.buttons === 0) return;
-          const ratio = WIDTH / event.currentTarget.clientWidth;
-          const [dx, dy] = [(event.clientX - from.x) * ratio, (event.clientY - from.y) * ratio];
+          const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
           drag.current = { x: event.clientX, y: event.clientY };
           setView((before) => ({ ...before, x: before.x + dx, y: before.y + dy }));
         }}
@@ -98,8 +128,9 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
           {graph.nodes.map(({ id, label: name, kind, weight }) => {
             const at = places.get(id);
             if (at === undefined) return null;
-            const radius = (4 + Math.min(weight, 10)) / Math.sqrt(view.scale);
-            const shown = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS)}…` : name;
+            const radius = radiusOf(weight, view.scale);
+            const shown = shortened(name);
+            const place = roomy.get(id) ?? { x: 0, y: radius + LABEL_PIXELS / view.scale / 2 };
             return (
               <g
                 key={id}
@@ -123,9 +154,11 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
                 <circle r={radius} style={{ fill: `var(--${tokenOfKind(kind)})` }} />
                 {labelled.has(id) && (
                   <text
-                    y={radius + 12 / view.scale}
+                    x={place.x}
+                    y={place.y}
                     text-anchor="middle"
-                    style={{ fontSize: `${11 / view.scale}px`, strokeWidth: `${3 / view.scale}px` }}
+                    dominant-baseline="central"
+                    style={{ fontSize: `${LABEL_PIXELS / view.scale}px`, strokeWidth: `${3 / view.scale}px` }}
                   >
                     {shown}
                   </text>
@@ -142,6 +175,62 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
       </div>
     </div>
   );
+}
+
+function radiusOf(weight: number, scale: number): number {
+  return (4 + Math.min(weight, 10)) / Math.sqrt(scale);
+}
+
+function shortened(name: string): string {
+  return name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS)}…` : name;
+}
+
+/** Where a label stands: its middle from that of its node. */
+interface LabelPlace {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Places of a label beside a node, the best first, for half of its width. */
+function labelPlaces(radius: number, halfWidth: number, scale: number): readonly LabelPlace[] {
+  const [down, aside] = [radius + LABEL_PIXELS / scale / 2, radius + LABEL_GAP / scale + halfWidth];
+  return [
+    { x: 0, y: down },
+    { x: 0, y: -down },
+    { x: aside, y: 0 },
+    { x: -aside, y: 0 },
+  ];
+}
+
+function halfWidthOf(label: string, scale: number): number {
+  return (shortened(label).length * LABEL_PIXELS * LETTER_SHARE) / scale / 2;
+}
+
+/** Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. */
+function labelsWithRoom(
+  nodes: Graph["nodes"],
+  places: ReadonlyMap<string, Point>,
+  scale: number,
+): ReadonlyMap<string, LabelPlace> {
+  const taken = nodes.flatMap(({ id, weight }) => {
+    const [at, radius] = [places.get(id), radiusOf(weight, scale)];
+    return at === undefined ? [] : [{ id, ...boxAround(at, radius, radius) }];
+  });
+  const found = new Map<string, LabelPlace>();
+  for (const { id, label, weight } of [...nodes].sort((a, b) => b.weight - a.weight)) {
+    const at = places.get(id);
+    if (found.size >= LABELS_MAX) break;
+    if (at === undefined) continue;
+    const half = halfWidthOf(label, scale);
+    const boxOf = ({ x, y }: LabelPlace) => boxAround({ x: at.x + x, y: at.y + y }, half, LABEL_PIXELS / scale / 2);
+    const place = labelPlaces(radiusOf(weight, scale), half, scale).find((one) =>
+      taken.every((other) => other.id === id || areApart(boxOf(one), other)),
+    );
+    if (place === undefined) continue;
+    taken.push({ id, ...boxOf(place) });
+    found.set(id, place);
+  }
+  return found;
 }
 
 /** Positions of the nodes, the same for the same graph; `before`: where nodes were. */
@@ -169,13 +258,13 @@ function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Point>): R
 }
 
 /** Positions scaled to the picture. */
-function fitted(raw: ReadonlyMap<string, Point>): ReadonlyMap<string, Point> {
+function fitted(raw: ReadonlyMap<string, Point>, { width, height }: Size): ReadonlyMap<string, Point> {
   const all = [...raw.values()];
   const [left, right] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];
   const [top, bottom] = [Math.min(...all.map(({ y }) => y)), Math.max(...all.map(({ y }) => y))];
   const spread = (value: number, from: number, to: number, size: number) =>
     to === from ? size / 2 : MARGIN + ((value - from) / (to - from)) * (size - 2 * MARGIN);
   return new Map(
-    [...raw].map(([id, { x, y }]) => [id, { x: spread(x, left, right, WIDTH), y: spread(y, top, bottom, HEIGHT) }]),
+    [...raw].map(([id, { x, y }]) => [id, { x: spread(x, left, right, width), y: spread(y, top, bottom, height) }]),
   );
 }

@@ -1,7 +1,7 @@
 // Small pieces of views: page heads, cards, tabs, badges, copied texts, facts, meters, times.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { agoText, timeText } from "../core/format.ts";
 import { t } from "../core/i18n.ts";
 import { setFilters } from "../core/router.ts";
@@ -66,6 +66,11 @@ interface TabsProps {
 /** Tabs whose choice stands in the address. */
 export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
   const shown = tabs.filter((tab) => tab !== false);
+  const list = useRef<HTMLDivElement>(null);
+  // on a phone the chosen tab may lie beyond the edge
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [current]);
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -73,11 +78,10 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
     const next = shown[(at + step + shown.length) % shown.length];
     if (next === undefined) return;
     setFilters({ [filter]: next[0] });
-    const list = (event.currentTarget as HTMLElement).children;
-    (list[shown.indexOf(next)] as HTMLElement | undefined)?.focus();
+    (list.current?.children[shown.indexOf(next)] as HTMLElement | undefined)?.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move} ref={list}>
       {shown.map(([name, title]) => (
         <button
           key={name}

@@ -38,7 +38,7 @@ export function Table<Item>({ caption, columns, pages, keyOf, empty }: TableProp
   }, [items]);
   if (items === undefined)
     return error === undefined ? <Skeleton lines={6} height={20} /> : <Problem error={error} retry={reload} />;
-  if (items.length === 0 && error === undefined) return <>{empty}</>;
+  if (items.length === 0 && error === undefined) return <div class="table-frame">{empty}</div>;
   return (
     <div class="table-frame">
       <table role="table">

@@ -1,5 +1,5 @@
-// Short messages in the corner of the page. They stay longer than it takes to read them, and errors until they are
-// closed.
+// Short messages at the top of the page, where no button is that a person needs next. They stay longer than it takes to
+// read them, and errors until they are closed.
 
 import { signal } from "@preact/signals";
 import { ApiError } from "../core/api.ts";

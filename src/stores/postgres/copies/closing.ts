@@ -16,7 +16,7 @@ const TRIGGER = "mneme_closed";
  * afterwards, and the progress of a move.
  */
 const OPEN = `'mneme_store', 'mneme_migration', 'kept_files', 'rate_windows', 'rate_slots', 'request_flights',
-  'query_reservations', 'node_tasks'`;
+  'query_reservations', 'token_reservations', 'node_tasks', 'nodes'`;
 
 /** Changes of this table are ignored instead of refused: queries are answered, but not counted. */
 const UNCOUNTED = "monthly_usage";

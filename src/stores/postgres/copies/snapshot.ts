@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { invariant } from "../../../domain/fault.ts";
 import type { StoreLayout } from "../../../domain/store-copy.ts";
-import { piecesOf } from "../../../kit/text-pieces.ts";
+import { piecesWithin } from "../../../kit/text-pieces.ts";
 import type { RowValue } from "../../copies/row-lines.ts";
 import type { CopiedTable, StoreSnapshot, TextSum } from "../../copies/snapshot.ts";
 import type { Sql } from "../../dialect.ts";
@@ -41,7 +41,7 @@ const SEQUENCES = `SELECT 1::bigint AS access, (SELECT next FROM chunk_keys) AS 
   (SELECT last_value + is_called::int FROM known_users) AS known_user,
   (SELECT last_value + is_called::int FROM lease_tokens) AS lease`;
 
-/** Tables of a copy that DuckDB has for SQLite. Those with texts are cut by memory. */
+/** Tables of a copy that DuckDB has in an installation with SQLite. Their parts end between memories. */
 const TEXT_TABLES: readonly CopiedTable[] = [
   {
     ...{ kind: "texts", table: "chunks", keys: ["memory_key"] },
@@ -180,7 +180,7 @@ export class DatabaseSnapshot implements StoreSnapshot {
   async *#pieces(): AsyncGenerator<readonly RowValue[]> {
     for await (const { project_id, memory_key, version, content } of this.#fetched(TEXTS, true)) {
       let piece = 0;
-      for (const text of piecesOf(String(content), this.layout.pieceCharactersMax)) {
+      for (const text of piecesWithin(String(content), this.layout.pieceCharactersMax)) {
         yield [project_id ?? null, memory_key ?? null, version ?? null, piece++, text];
       }
     }

@@ -18,7 +18,8 @@ export const NUMBERS: readonly string[] = ["sequences", "store", "sqlite_sequenc
 export const NOT_COPIED: readonly string[] = [
   ...["mneme_store", "mneme_migration", "chunk_keys", "project_service"],
   ...["texts", "chunks", "vector_models", "publication_parts", "publication_vectors", "kept_files"],
-  ...["project_changes", "rate_windows", "rate_slots", "request_flights", "query_reservations", "node_tasks"],
+  ...["project_changes", "rate_windows", "rate_slots", "request_flights", "query_reservations"],
+  ...["token_reservations", "node_tasks", "nodes"],
 ];
 
 /** Columns of a copy that are not columns here, as expressions of SQL. */

@@ -113,7 +113,7 @@ export class DatabaseWriter implements CopySink {
     const complete = rows.map((row) =>
       Object.fromEntries(filled.map((name) => [name, toJson(columnValue(table, name, row))])),
     );
-    // the key of a text is known before its other parts are
+    // a continued move repeats the parts since the first piece of an open text, so their texts may exist already
     const sql = `INSERT INTO ${table} (${filled.join(", ")}) OVERRIDING SYSTEM VALUE
       SELECT ${filled.join(", ")} FROM json_populate_recordset(NULL::${table}, $1::text::json) ON CONFLICT DO NOTHING`;
     const { count } = await connection.query(sql, [JSON.stringify(complete)]);

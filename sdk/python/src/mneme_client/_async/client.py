@@ -8,11 +8,15 @@ import httpx
 
 from .._shared import RETRIES_MAX, TIMEOUT_SECONDS, settings_of
 from ..core.api.projects import get_usage, list_embedders
+from ..core.api.system import get_system
 from ..core.models.embedder import Embedder
 from ..core.models.embedder_list import EmbedderList
+from ..core.models.system import System
 from ..core.models.usage import Usage
+from .cases import AsyncCases
 from .chats import AsyncChats
 from .graph import AsyncGraph
+from .installed_models import AsyncInstalledModels
 from .keys import AsyncKeys
 from .memories import AsyncMemories
 from .models import AsyncCompletions, AsyncEmbeddings, AsyncModels
@@ -56,7 +60,10 @@ class AsyncMneme(AsyncClosing):
         self.project = AsyncOwnProject(self._transport)
         #: All projects; needs the scope `admin`.
         self.projects = AsyncProjects(self._transport)
+        self.cases = AsyncCases(self._transport)
         self.webhooks = AsyncWebhooks(self._transport)
+        #: Models of the deployment; needs the scope `admin`.
+        self.installed_models = AsyncInstalledModels(self._transport)
         self.models = AsyncModels(self._transport)
         self.completions = AsyncCompletions(self._transport)
         self.embeddings = AsyncEmbeddings(self._transport)
@@ -68,6 +75,10 @@ class AsyncMneme(AsyncClosing):
     async def usage(self, **options: Unpack[CallOptions]) -> Usage:
         """What the project has used of its plan."""
         return await self._transport.call(get_usage.request(), Usage.from_dict, options)
+
+    async def system(self, **options: Unpack[CallOptions]) -> System:
+        """The state of the server: processes, queues, sizes, nodes. Needs the scope `admin`."""
+        return await self._transport.call(get_system.request(), System.from_dict, options)
 
     async def embedders(self, **options: Unpack[CallOptions]) -> list[Embedder]:
         """The installed embedding models."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._shared import Moment, body_of
-from ..core.api.keys import create_key, delete_key, list_keys, rotate_key, update_key
+from ..core.api.keys import create_key, delete_key, get_current_key, list_keys, rotate_key, update_key
+from ..core.models.current_key import CurrentKey
 from ..core.models.key import Key
 from ..core.models.key_list import KeyList
 from ..core.models.key_with_secret import KeyWithSecret
@@ -52,6 +53,10 @@ class AsyncKeys:
             return await self._transport.call(request, KeyList.from_dict, options)
 
         return AsyncList(fetch)
+
+    async def current(self, **options: Unpack[CallOptions]) -> CurrentKey:
+        """Read the key of this client: what it may do, and in which project. Any key may ask."""
+        return await self._transport.call(get_current_key.request(), CurrentKey.from_dict, options)
 
     async def update(
         self,

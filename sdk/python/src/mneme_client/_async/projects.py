@@ -15,16 +15,20 @@ from ..core.api.projects import (
     get_own_project,
     get_project,
     get_project_embedder,
+    get_vector_index,
     list_projects,
+    test_language_model,
     update_own_project,
     update_project,
 )
 from ..core.models.activity import Activity
 from ..core.models.get_activity_step import GetActivityStep
+from ..core.models.llm_test import LlmTest
 from ..core.models.project import Project
 from ..core.models.project_embedder import ProjectEmbedder
 from ..core.models.project_list import ProjectList
 from ..core.models.project_with_key import ProjectWithKey
+from ..core.models.vector_index import VectorIndex
 from ..core.types import UNSET, Unset
 from .lists import AsyncList
 from .transport import AsyncTransport
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
         default_mode: str | None
         time_zone: str | None
         keep_files: bool | None
+        vector_index: str | None
 
     class ProjectChange(ProjectFields, CallOptions, total=False):
         """A change of a project, with the options of the call."""
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     *("name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "default_mode"),
-    *("time_zone", "keep_files"),
+    *("time_zone", "keep_files", "vector_index"),
 )
 
 
@@ -88,9 +93,18 @@ class AsyncOwnProject:
         request = get_activity.request(step=step, from_=moment_of(from_), to=moment_of(to))
         return await self._transport.call(request, Activity.from_dict, options)
 
+    async def test_llm(self, **options: Unpack[CallOptions]) -> LlmTest:
+        """Call the language model of the project, and each of its fallbacks, with a short question."""
+        request = test_language_model.request()
+        return await self._transport.call(request, LlmTest.from_dict, options, repeatable="refused")
+
     async def embedder(self, **options: Unpack[CallOptions]) -> ProjectEmbedder:
         """The embedding model of the project, and the state of its last change."""
         return await self._transport.call(get_project_embedder.request(), ProjectEmbedder.from_dict, options)
+
+    async def vector_index(self, **options: Unpack[CallOptions]) -> VectorIndex:
+        """How the vectors of the project are searched, and the progress of the graph that is being built."""
+        return await self._transport.call(get_vector_index.request(), VectorIndex.from_dict, options)
 
 
 class AsyncProjects:
@@ -136,6 +150,11 @@ class AsyncProjects:
         """The embedding model of a project, and the state of its last change."""
         request = get_project_embedder.request(project_id=id)
         return await self._transport.call(request, ProjectEmbedder.from_dict, options)
+
+    async def vector_index(self, id: str, **options: Unpack[CallOptions]) -> VectorIndex:  # noqa: A002
+        """How the vectors of a project are searched, and the progress of the graph that is being built."""
+        request = get_vector_index.request(project_id=id)
+        return await self._transport.call(request, VectorIndex.from_dict, options)
 
     async def change_embedder(self, id: str, model: str, **options: Unpack[CallOptions]) -> ProjectEmbedder:  # noqa: A002
         """Begin to change the embedding model. Searches use the old one until the new vectors are complete."""

@@ -8,11 +8,15 @@ import httpx
 
 from .._shared import RETRIES_MAX, TIMEOUT_SECONDS, settings_of
 from ..core.api.projects import get_usage, list_embedders
+from ..core.api.system import get_system
 from ..core.models.embedder import Embedder
 from ..core.models.embedder_list import EmbedderList
+from ..core.models.system import System
 from ..core.models.usage import Usage
+from .cases import Cases
 from .chats import Chats
 from .graph import Graph
+from .installed_models import InstalledModels
 from .keys import Keys
 from .memories import Memories
 from .models import Completions, Embeddings, Models
@@ -56,7 +60,10 @@ class Mneme(Closing):
         self.project = OwnProject(self._transport)
         #: All projects; needs the scope `admin`.
         self.projects = Projects(self._transport)
+        self.cases = Cases(self._transport)
         self.webhooks = Webhooks(self._transport)
+        #: Models of the deployment; needs the scope `admin`.
+        self.installed_models = InstalledModels(self._transport)
         self.models = Models(self._transport)
         self.completions = Completions(self._transport)
         self.embeddings = Embeddings(self._transport)
@@ -68,6 +75,10 @@ class Mneme(Closing):
     def usage(self, **options: Unpack[CallOptions]) -> Usage:
         """What the project has used of its plan."""
         return self._transport.call(get_usage.request(), Usage.from_dict, options)
+
+    def system(self, **options: Unpack[CallOptions]) -> System:
+        """The state of the server: processes, queues, sizes, nodes. Needs the scope `admin`."""
+        return self._transport.call(get_system.request(), System.from_dict, options)
 
     def embedders(self, **options: Unpack[CallOptions]) -> list[Embedder]:
         """The installed embedding models."""

@@ -8,6 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/form.tsx";
 import { Send, Square } from "../../ui/icons.ts";
 import { MODES } from "../shared/memory-names.ts";
+import { UserField } from "../shared/user-field.tsx";
 
 interface ComposerProps {
   readonly isBusy: boolean;
@@ -63,9 +64,7 @@ export function Composer({ isBusy, ask, stop, mayScope }: ComposerProps) {
             onValue={(mode) => setFilters({ mode })}
           />
           {mayScope && rights.value?.isConfined === false && (
-            <Field
-              name="userId"
-              label={t("User")}
+            <UserField
               quiet
               placeholder={t("Any user")}
               value={filterOf("userId")}

@@ -6,15 +6,13 @@ import type { Chat, ChatHistory, SearchResult } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters, to } from "../../core/router.ts";
-import { rights } from "../../core/session.ts";
-import { Button } from "../../ui/button.tsx";
-import { Sparkles } from "../../ui/icons.ts";
 import { PageHead } from "../../ui/pieces.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Loaded } from "../../ui/states.tsx";
 import { Answer, type AnswerTurn } from "./answer.tsx";
 import { answerTo } from "./answering.ts";
 import { ChatMenu } from "./chat-menu.tsx";
 import { Composer } from "./composer.tsx";
+import { Examples } from "./examples.tsx";
 import { SourcePanel } from "./source-panel.tsx";
 import { type Turn, turnsOf } from "./turns.ts";
 
@@ -135,27 +133,5 @@ function Turns({ chat: kept, keepsChats, onChat, onDeleted }: TurnsProps) {
       <Composer isBusy={isBusy} ask={ask} stop={() => stopping.current?.abort()} mayScope={chat === null} />
       {source !== null && <SourcePanel {...source} close={() => setSource(null)} />}
     </>
-  );
-}
-
-function Examples({ ask }: { readonly ask: (question: string) => void }) {
-  const mayRead = rights.value?.memoriesRead === true;
-  return (
-    <Empty
-      icon={Sparkles}
-      title={t("What would you like to know?")}
-      action={
-        mayRead &&
-        [t("What changed this week?"), t("Who is mentioned most?"), t("What is planned for next month?")].map(
-          (text) => (
-            <Button key={text} size="small" run={() => ask(text)}>
-              {text}
-            </Button>
-          ),
-        )
-      }
-    >
-      {t("An answer quotes what is stored and names its sources. What is not stored, it does not make up.")}
-    </Empty>
   );
 }

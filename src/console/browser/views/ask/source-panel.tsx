@@ -6,7 +6,7 @@ import { to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { ArrowRight } from "../../ui/icons.ts";
+import { ArrowRight, FlaskConical } from "../../ui/icons.ts";
 import { passageFilter } from "../shared/memory-names.ts";
 import { ResultCard } from "../shared/result-card.tsx";
 
@@ -31,6 +31,9 @@ export function SourcePanel({ result, number, query, close }: SourcePanelProps) 
               href={to(["memories", result.memory_id], { passage: passageFilter(result) })}
             >
               {t("Open the memory at this passage")}
+            </LinkButton>
+            <LinkButton icon={FlaskConical} href={to(["playground"], { q: query, modes: "hybrid,precise" })}>
+              {t("Why was it found?")}
             </LinkButton>
           </div>
         )}

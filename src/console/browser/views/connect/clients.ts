@@ -23,8 +23,30 @@ export const CLIENTS: readonly Client[] = [
   { name: "gemini", title: "Gemini CLI", kind: "agent", file: "~/.gemini/settings.json" },
 ];
 
-/** The code for a client. @param base address of the server, ending in `/` */
-export function clientSnippet(name: string, base: string, key: string): string {
+/** What the code for a key may do. */
+export interface Allowed {
+  readonly mayStore: boolean;
+  readonly maySearch: boolean;
+  /** The only user of the key; null: any. */
+  readonly userId: string | null;
+}
+
+const EVERYTHING: Allowed = { mayStore: true, maySearch: true, userId: null };
+
+/** What a key with these scopes may do. */
+export function allowedBy({ scopes, userId }: { scopes: readonly string[]; userId: string | null }): Allowed {
+  const has = (scope: string) => scopes.includes("*") || scopes.includes(scope);
+  return { mayStore: has("memories:write"), maySearch: has("memories:read"), userId };
+}
+
+/**
+ * The code for a client.
+ * @param base address of the server, ending in `/`
+ * @param allowed code for what the key may not do is left out
+ */
+export function clientSnippet(name: string, base: string, key: string, allowed: Allowed = EVERYTHING): string {
+  const { mayStore, maySearch } = allowed;
+  const user = JSON.stringify(allowed.userId ?? "lena");
   const url = `${base}mcp`;
   const bearer = { Authorization: `Bearer ${key}` };
   const json = (value: object) => JSON.stringify(value, null, 2);
@@ -34,18 +56,23 @@ export function clientSnippet(name: string, base: string, key: string): string {
         'import { Mneme } from "mneme-client";',
         "",
         `const mneme = new Mneme({ baseUrl: "${base.replace(/\/$/, "")}", apiKey: "${key}" });`,
-        'await mneme.memories.add({ content: "Lena prefers meetings before noon.", userId: "lena" }, { wait: true });',
-        'const { results } = await mneme.memories.search("When should I meet Lena?");',
-        "console.log(results[0]?.content);",
-      ].join("\n");
+        mayStore &&
+          `await mneme.memories.add({ content: "Lena prefers meetings before noon.", userId: ${user} }, { wait: true });`,
+        maySearch && 'const { results } = await mneme.memories.search("When should I meet Lena?");',
+        maySearch && "console.log(results[0]?.content);",
+      ]
+        .filter((line) => line !== false)
+        .join("\n");
     case "python":
       return [
         "from mneme_client import Mneme",
         "",
         `with Mneme(base_url="${base.replace(/\/$/, "")}", api_key="${key}") as mneme:`,
-        '    mneme.memories.add("Lena prefers meetings before noon.", user_id="lena", wait=True)',
-        '    print(mneme.memories.search("When should I meet Lena?").results[0].content)',
-      ].join("\n");
+        mayStore && `    mneme.memories.add("Lena prefers meetings before noon.", user_id=${user}, wait=True)`,
+        maySearch && '    print(mneme.memories.search("When should I meet Lena?").results[0].content)',
+      ]
+        .filter((line) => line !== false)
+        .join("\n");
     case "openai":
       return [
         'import OpenAI from "openai";',
@@ -78,15 +105,20 @@ export function clientSnippet(name: string, base: string, key: string): string {
         `url = "${url}"`,
         'bearer_token_env_var = "MNEME_API_KEY"',
       ].join("\n");
-    default:
+    default: {
+      const call = (path: string, body: object) =>
+        [
+          `curl ${base}v1/${path} \\`,
+          `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
+          `  -d '${JSON.stringify(body).replaceAll("'", "'\\\\''")}'`,
+        ].join("\n");
+      const content = "Lena prefers meetings before noon.";
       return [
-        `curl ${base}v1/memories \\`,
-        `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
-        `  -d '{"content": "Lena prefers meetings before noon.", "userId": "lena"}'`,
-        "",
-        `curl ${base}v1/memories/search \\`,
-        `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
-        `  -d '{"query": "When should I meet Lena?"}'`,
-      ].join("\n");
+        mayStore && call("memories", { content, userId: allowed.userId ?? "lena" }),
+        maySearch && call("memories/search", { query: "When should I meet Lena?" }),
+      ]
+        .filter((one) => one !== false)
+        .join("\n\n");
+    }
   }
 }

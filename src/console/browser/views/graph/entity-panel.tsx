@@ -41,24 +41,25 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
       title={name}
       actions={
         <>
-          <Menu
-            label={t("More")}
-            icon={Ellipsis}
-            size="small"
-            items={[
-              { label: t("Path to another entity"), icon: Share2, run: () => setDoing("path") },
-              mayChange && { label: t("Rename"), icon: Pencil, run: () => setDoing("rename") },
-              mayChange && { label: t("Merge into another one"), icon: GitMerge, run: () => setDoing("merge") },
-              mayChange && {
-                label: t("Take back the name"),
-                icon: Undo2,
-                run: async () => {
-                  await change({ name: null });
-                  toast(t("It has the name of the memories again."));
+          {mayChange && (
+            <Menu
+              label={t("More")}
+              icon={Ellipsis}
+              size="small"
+              items={[
+                { label: t("Rename"), icon: Pencil, run: () => setDoing("rename") },
+                { label: t("Merge into another one"), icon: GitMerge, run: () => setDoing("merge") },
+                {
+                  label: t("Take back the name"),
+                  icon: Undo2,
+                  run: async () => {
+                    await change({ name: null });
+                    toast(t("It has the name of the memories again."));
+                  },
                 },
-              },
-            ]}
-          />
+              ]}
+            />
+          )}
           <Button kind="ghost" size="small" icon={X} label={t("Close")} run={close} />
         </>
       }
@@ -70,6 +71,11 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
               <Badge tone="accent">{t(value.kind)}</Badge>
               <span class="fine">{countText(value.memories, "1 memory", "{n} memories")}</span>
             </p>
+            <div class="row">
+              <Button size="small" icon={Share2} run={() => setDoing("path")}>
+                {t("Path to another entity")}
+              </Button>
+            </div>
             {value.neighbours.length > 0 && (
               <div class="stack tight">
                 <h3>{t("Neighbours")}</h3>
@@ -91,7 +97,7 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
                 {value.passages.map(({ chunk_id: chunk, memory_id: memory, content }) => (
                   <li key={chunk}>
                     <a class="quiet-link clamp" dir="auto" href={to(["memories", memory])}>
-                      {content}
+                      {content.replace(/^#+\s+/, "")}
                     </a>
                   </li>
                 ))}

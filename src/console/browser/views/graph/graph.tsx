@@ -1,7 +1,7 @@
 // The graph explorer: entities of all memories and how they are joined. Search, filter by kind and user, go from
 // neighbour to neighbour, find a path, and open the passages behind it.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Entity } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
@@ -15,6 +15,7 @@ import { Network } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { UserField } from "../shared/user-field.tsx";
 import { EntityPanel } from "./entity-panel.tsx";
 import { begin, pictureOfKnown, surroundings } from "./known.ts";
 import { PathPanel } from "./path-panel.tsx";
@@ -43,6 +44,8 @@ export default function GraphExplorer() {
   );
   const [path, setPath] = useState<readonly Entity[]>([]);
   const open = (id: string) => setFilters({ entity: id }, true);
+  const known = surroundings.value;
+  const picture = useMemo(() => pictureOfKnown(kind, path), [kind, path, known]); // a new one is laid out again
   return (
     <div class="view wide">
       <PageHead
@@ -68,9 +71,7 @@ export default function GraphExplorer() {
           onValue={(one) => setFilters({ kind: one })}
         />
         {rights.value?.isConfined === false && (
-          <Field
-            name="userId"
-            label={t("User")}
+          <UserField
             quiet
             placeholder={t("Any user")}
             value={userId}
@@ -90,15 +91,15 @@ export default function GraphExplorer() {
             <div class="explorer">
               <Card>
                 <GraphPicture
-                  key={`${q} ${kind} ${userId} ${surroundings.value.size === 0}`}
+                  key={`${q} ${kind} ${userId} ${known.size === 0}`}
                   label={t("Entities and how they are joined")}
-                  graph={pictureOfKnown(kind, path)}
+                  graph={picture}
                   selected={selected || undefined}
                   path={path.map(({ id }) => id)}
                   onNode={open}
                 />
                 <p class="legend">
-                  {KINDS.map((one) => (
+                  {KINDS.filter((one) => picture.nodes.some((node) => node.kind === one)).map((one) => (
                     <span key={one}>
                       <span class="legend-dot" style={{ background: `var(--${tokenOfKind(one)})` }} /> {t(one)}
                     </span>

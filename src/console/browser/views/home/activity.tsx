@@ -8,9 +8,10 @@ import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
 import type { ChartSeries } from "../../ui/chart.tsx";
+import { Activity as Activities } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Card } from "../../ui/pieces.tsx";
-import { Loaded } from "../../ui/states.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
 import { MODES } from "../shared/memory-names.ts";
 
 const Chart = lazily(() => import("../../ui/chart.tsx"));
@@ -59,6 +60,11 @@ export function Activity() {
 
 type Point = ActivityAnswer["data"][number];
 
+function isQuiet({ stored, deleted, failed, queue, answered, partial, not_found: refused, searches }: Point): boolean {
+  const counts = [stored, deleted, failed, queue, answered, partial, refused, ...Object.values(searches)];
+  return counts.every((count) => count === 0);
+}
+
 function Charts({ points }: { readonly points: readonly Point[] }) {
   const times = points.map(({ at }) => at as string);
   const count = (
@@ -71,6 +77,15 @@ function Charts({ points }: { readonly points: readonly Point[] }) {
     token: MODE_TOKENS[mode] ?? "accent",
     values: points.map(({ p95_ms: p95 }) => (p95 as Record<string, number>)[mode] ?? null),
   })).filter(({ values }) => values.some((value) => value !== null));
+  if (points.every(isQuiet)) {
+    return (
+      <Card>
+        <Empty icon={Activities} title={t("Nothing happened in this time.")}>
+          {t("Memories, answers and searches appear here as soon as there are any.")}
+        </Empty>
+      </Card>
+    );
+  }
   return (
     <div class="charts">
       <Card title={t("Memories")}>

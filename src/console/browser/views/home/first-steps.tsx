@@ -6,7 +6,7 @@ import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { to } from "../../core/router.ts";
-import { rights } from "../../core/session.ts";
+import { mayAdd, mayAsk, rights } from "../../core/session.ts";
 import { keepPreference, preference } from "../../core/storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
@@ -45,11 +45,13 @@ export function FirstSteps() {
   const found = state.value;
   if (isClosed || found === undefined) return null;
   const steps: readonly Step[] = [
-    ...(known?.memoriesWrite
+    ...(known !== null && mayAdd(known)
       ? [{ title: t("Store a memory"), href: to(["memories"], { add: "text" }), isDone: found.hasMemory }]
       : []),
-    ...(known?.chatsWrite ? [{ title: t("Ask a question"), href: to(["ask"]), isDone: found.hasChat }] : []),
-    ...(known?.memoriesWrite
+    ...(known !== null && mayAsk(known)
+      ? [{ title: t("Ask a question"), href: to(["ask"]), isDone: found.hasChat }]
+      : []),
+    ...(known !== null && mayAdd(known)
       ? [{ title: t("Upload a file"), href: to(["memories"], { add: "files" }), isDone: found.hasFile }]
       : []),
     ...(known?.keys

@@ -6,16 +6,17 @@ import { bytesText, dayText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { go, to } from "../../core/router.ts";
-import { project, rights } from "../../core/session.ts";
+import { mayAdd, mayAsk, project, rights } from "../../core/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { Brain, FlaskConical, MessageSquare, Plus } from "../../ui/icons.ts";
-import { Ago, Badge, Card, Meter, PageHead } from "../../ui/pieces.tsx";
+import { Ago, Badge, Card, Id, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
 import { Activity } from "./activity.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Ingestion } from "./ingestion.tsx";
+import { MapCard } from "./map-card.tsx";
 
 /** Share of a quota above which its bar warns. */
 const WARNING_SHARE = 0.8;
@@ -30,7 +31,7 @@ export default function Home() {
     <div class="view">
       <PageHead
         title={project.value?.name ?? t("Home")}
-        text={project.value === null ? undefined : t("Project {id}", { id: project.value.id })}
+        text={project.value === null ? undefined : <Id text={project.value.id} />}
         actions={
           <>
             {known?.memoriesRead && (
@@ -38,7 +39,7 @@ export default function Home() {
                 {t("Search")}
               </LinkButton>
             )}
-            {known?.memoriesWrite && (
+            {known !== null && mayAdd(known) && (
               <LinkButton kind="primary" icon={Plus} href={to(["memories"], { add: "text" })}>
                 {t("Add a memory")}
               </LinkButton>
@@ -46,14 +47,19 @@ export default function Home() {
           </>
         }
       />
-      {known?.query && <AskBox />}
+      {known !== null && mayAsk(known) && <AskBox />}
       <FirstSteps />
-      {known?.memoriesRead && <Ingestion />}
+      {known?.memoriesRead && (
+        <div class="home-top">
+          <MapCard />
+          <Ingestion />
+        </div>
+      )}
       {known?.usage && !known.isConfined && <Activity />}
       {known?.usage && !known.isConfined && <Plan />}
       <div class="columns">
         {known?.memoriesRead && <Newest />}
-        {known?.chatsRead && <Chats />}
+        {known?.chatsRead && known.chatsWrite && <Chats />}
       </div>
     </div>
   );

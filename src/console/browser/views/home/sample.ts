@@ -7,7 +7,7 @@ import { call } from "../../core/api.ts";
 export const SAMPLE_TAG = "mneme-sample";
 
 interface Sample {
-  readonly title: string;
+  readonly title?: string;
   readonly content: string;
   readonly userId?: string;
   readonly occurred_at?: string;
@@ -79,12 +79,7 @@ const DOCUMENTS: readonly (readonly [title: string, text: string])[] = [
 ];
 
 const SAMPLES: readonly Sample[] = [
-  ...NOTES.map(([userId, day, content]) => ({
-    title: content.split(/[;.]/)[0] ?? content,
-    content,
-    userId,
-    occurred_at: day,
-  })),
+  ...NOTES.map(([userId, day, content]) => ({ content, userId, occurred_at: day })), // their titles follow their texts
   ...DOCUMENTS.map(([title, content]) => ({ title, content })),
 ];
 

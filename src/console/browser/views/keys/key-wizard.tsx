@@ -9,6 +9,7 @@ import { rights } from "../../core/session.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { CheckField, Field, Form } from "../../ui/form.tsx";
 import { KeyRound } from "../../ui/icons.ts";
+import { UserField } from "../shared/user-field.tsx";
 import { SCOPES } from "./scopes.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -88,8 +89,7 @@ export function KeyWizard({ close, onCreated }: KeyWizardProps) {
         </fieldset>
         <div class="columns narrow">
           <Field name="name" label={t("Name")} value={name} onValue={setName} placeholder={t("Support agent")} />
-          <Field
-            name="userId"
+          <UserField
             label={t("Only for the user")}
             hint={t("Optional: it then sees the data of this user only")}
             value={userId}

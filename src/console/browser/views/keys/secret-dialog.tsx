@@ -7,7 +7,7 @@ import { t } from "../../core/i18n.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Snippet } from "../../ui/pieces.tsx";
-import { CLIENTS, clientSnippet } from "../connect/clients.ts";
+import { allowedBy, CLIENTS, clientSnippet } from "../connect/clients.ts";
 
 interface SecretDialogProps {
   readonly created: KeyWithSecret;
@@ -32,7 +32,7 @@ export function SecretDialog({ created, close }: SecretDialogProps) {
             </Button>
           ))}
         </div>
-        <Snippet label={t("Code with this key")} code={clientSnippet(client, BASE, secret)} />
+        <Snippet label={t("Code with this key")} code={clientSnippet(client, BASE, secret, allowedBy(created))} />
         <div class="row">
           <Button kind="primary" run={close}>
             {t("Done")}

@@ -1,6 +1,7 @@
 // The attributes of a new memory: their fields, and what the API takes.
 
 import { t } from "../../core/i18n.ts";
+import { rights } from "../../core/session.ts";
 import { Field, jsonOf, listOf } from "../../ui/form.tsx";
 
 /** Attributes that every kind of memory can get. */
@@ -53,7 +54,7 @@ export function AttributeFields({ value, onValue, isForFiles = false }: Attribut
       <div class="columns narrow">
         {!isForFiles && field("title", t("Title"), { hint: t("Optional: it is found by itself") })}
         {field("tags", t("Tags"), { hint: t("Separated by commas") })}
-        {field("userId", t("User"), { hint: t("Optional: whose memory it is") })}
+        {rights.value?.isConfined === false && field("userId", t("User"), { hint: t("Optional: whose memory it is") })}
       </div>
       <details>
         <summary>{t("More fields")}</summary>

@@ -14,6 +14,7 @@ import { Brain, Plus, RefreshCw, Upload, X } from "../../ui/icons.ts";
 import { PageHead } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import MemoryPage from "../memory/memory.tsx";
+import { UserField } from "../shared/user-field.tsx";
 import { AddDialog } from "./add-dialog.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnMenu, useColumns } from "./columns.tsx";
@@ -169,7 +170,9 @@ function FilterBar({ filters }: { readonly filters: Readonly<Record<string, stri
         onValue={(status) => setFilters({ status })}
       />
       {field("tag", t("Tag"))}
-      {field("userId", t("User"))}
+      {rights.value?.isConfined === false && (
+        <UserField quiet placeholder={t("User")} value={value("userId")} onValue={(userId) => setFilters({ userId })} />
+      )}
       {isOpen && (
         <>
           {field("type", t("Type"))}

@@ -99,7 +99,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
     if (onEnd !== null && (frame.current?.scrollTop ?? 0) > 0 && seenLast >= rows.length - ROWS_AHEAD) onEnd();
   }, [seenLast, rows.length, onEnd]);
   const [last, setLast] = useState<string | null>(null);
-  const tracks = [onSelected !== null && "2.5rem", "minmax(15rem, 2.4fr)", ...columns.map(({ width }) => width)];
+  const tracks = [onSelected !== null && "1.5rem", "minmax(14rem, 4fr)", ...columns.map(({ width }) => width)];
   const least = tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
   const template = { gridTemplateColumns: tracks.filter(Boolean).join(" ") };
   const areAllSelected = rows.length > 0 && rows.every(({ id }) => selected.has(id));

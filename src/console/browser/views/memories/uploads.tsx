@@ -80,8 +80,8 @@ export function Uploads({ attributes, onStored, children }: UploadsProps) {
       >
         <Upload size={24} aria-hidden="true" />
         <p>{t("Drop files here")}</p>
-        <p class="fine">{t("PDF, Word, PowerPoint, Excel, HTML, Markdown, CSV, JSON or text, up to 100 MB each")}</p>
-        <Button kind="primary" run={() => input.current?.click()}>
+        <p class="fine">{t("Documents, pages, mail, pictures, books, archives and code, up to 100 MB each")}</p>
+        <Button kind="primary" autofocus run={() => input.current?.click()}>
           {t("Choose files")}
         </Button>
         <input

@@ -1,11 +1,15 @@
 // What is known of a memory besides its text.
 
+import { readFile } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
 import { bytesText, dayText, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Download } from "../../ui/icons.ts";
 import { Badge, Facts } from "../../ui/pieces.tsx";
+import { saveFile } from "../shared/save.ts";
 
 /** The attributes of a memory. */
 export function MemoryFacts({ memory }: { readonly memory: Memory }) {
@@ -39,6 +43,15 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           [t("Session"), memory.sessionId],
           [t("External id"), memory.externalId],
           [t("File"), source && `${source.filename} · ${source.media_type} · ${bytesText(source.bytes)}`],
+          [
+            t("In the file"),
+            typeof source?.container === "string" && (
+              <>
+                {source.path !== undefined && `${source.path} · `}
+                <a href={to(["memories", source.container])}>{t("Open it")}</a>
+              </>
+            ),
+          ],
           [t("Address"), source?.url],
           [t("Passages"), memory.chunk_count !== undefined && numberText(memory.chunk_count)],
           [t("Attributes from"), memory.extraction],
@@ -48,6 +61,19 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           [t("Expires"), memory.expires_at && timeText(memory.expires_at)],
         ]}
       />
+      {source?.is_kept === true && <Original memory={memory} />}
+      {(source?.warnings ?? []).length > 0 && (
+        <div class="stack tight">
+          <h3>{t("Not read")}</h3>
+          <ul class="notes">
+            {source?.warnings?.map((warning) => (
+              <li key={warning} dir="auto">
+                {warning}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
       {Object.keys(metadata).length > 0 && (
         <div class="stack tight">
           <h3>{t("Metadata")}</h3>
@@ -57,5 +83,14 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
         </div>
       )}
     </div>
+  );
+}
+
+function Original({ memory: { id, source } }: { readonly memory: Memory }) {
+  const download = async () => saveFile(source?.filename ?? id, await readFile("getMemoryFile", { params: { id } }));
+  return (
+    <Button icon={Download} run={download}>
+      {t("Download the original")}
+    </Button>
   );
 }

@@ -4,9 +4,9 @@
 import { call } from "../../core/api.ts";
 import type { HistoryEntry, Memory } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, useResource } from "../../core/resource.ts";
 import { to } from "../../core/router.ts";
-import { rights } from "../../core/session.ts";
+import { ownKey, rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { FileText, GitMerge, Undo2 } from "../../ui/icons.ts";
@@ -22,6 +22,17 @@ interface HistoryProps {
   readonly reload: () => void;
 }
 
+/** Names of the keys that may be listed, by id: at least that of the key that is signed in. */
+function useKeyNames(): ReadonlyMap<string, string> {
+  const own = ownKey.value;
+  const listed = useResource(
+    async (signal) =>
+      rights.value?.keys === true ? (await call("listKeys", { query: { limit: 100 }, signal })).data : [],
+    [own?.id],
+  );
+  return new Map([...(own === null ? [] : [own]), ...(listed.value ?? [])].map(({ id, name }) => [id, name]));
+}
+
 /** The card with the timeline. */
 export function MemoryHistory({ memory, reload }: HistoryProps) {
   const { id } = memory;
@@ -30,6 +41,7 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
     [id, memory.updated_at],
   );
   const mayWrite = rights.value?.memoriesWrite === true && memory.status !== "processing";
+  const names = useKeyNames();
   return (
     <Card title={t("History")}>
       {pages.error !== undefined && <Problem error={pages.error} retry={pages.reload} />}
@@ -38,7 +50,7 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
         {pages.items?.map((entry) => (
           <li key={keyOf(entry)}>
             {entry.kind === "text" ? (
-              <TextEntry entry={entry} memory={memory} reload={reload} mayWrite={mayWrite} />
+              <TextEntry entry={entry} memory={memory} reload={reload} mayWrite={mayWrite} names={names} />
             ) : (
               <>
                 <span class="timeline-icon">
@@ -52,7 +64,7 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
                   </a>
                 </p>
                 <p class="fine">
-                  <Ago time={entry.at} /> · {actorText(entry.by)}
+                  <Ago time={entry.at} /> · <ActorName by={entry.by} names={names} />
                 </p>
               </>
             )}
@@ -71,9 +83,10 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
 interface TextEntryProps extends HistoryProps {
   readonly entry: Extract<HistoryEntry, { kind: "text" }>;
   readonly mayWrite: boolean;
+  readonly names: ReadonlyMap<string, string>;
 }
 
-function TextEntry({ entry, memory, reload, mayWrite }: TextEntryProps) {
+function TextEntry({ entry, memory, reload, mayWrite, names }: TextEntryProps) {
   const restore = () =>
     confirm({
       title: t("Bring this text back?"),
@@ -96,7 +109,7 @@ function TextEntry({ entry, memory, reload, mayWrite }: TextEntryProps) {
         <strong>{t("Text {n}", { n: entry.version })}</strong>
         {entry.until === null && <Badge tone="good">{t("current")}</Badge>}
         <span class="fine">
-          <Ago time={entry.from} /> · {actorText(entry.by)}
+          <Ago time={entry.from} /> · <ActorName by={entry.by} names={names} />
         </span>
         {mayWrite && entry.until !== null && (
           <Button size="small" icon={Undo2} run={restore}>
@@ -118,7 +131,21 @@ function keyOf(entry: HistoryEntry): string {
     : `${entry.at} ${entry.action} ${entry.relation.memory_id} ${entry.relation.type}`;
 }
 
-function actorText({ kind, id }: HistoryEntry["by"]): string {
+interface ActorNameProps {
+  readonly by: HistoryEntry["by"];
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** Who changed something; the id of a key without a known name stands in the tooltip. */
+function ActorName({ by: { kind, id }, names }: ActorNameProps) {
+  const name = id === null ? undefined : names.get(id);
+  if (kind === "key" && name !== undefined) {
+    return (
+      <span title={id ?? undefined} dir="auto">
+        {t("by the key {name}", { name: `“${name}”` })}
+      </span>
+    );
+  }
   const known: Readonly<Record<string, string>> = {
     key: t("by a key"),
     rule: t("by a rule"),
@@ -126,5 +153,5 @@ function actorText({ kind, id }: HistoryEntry["by"]): string {
     llm: t("by the language model"),
     system: t("by the server"),
   };
-  return `${known[kind] ?? kind}${id === null ? "" : ` ${id}`}`;
+  return <span title={id ?? undefined}>{known[kind] ?? kind}</span>;
 }

@@ -16,6 +16,7 @@ import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
+import { ContainerParts } from "./container-parts.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 import { MemoryEntities } from "./entities.tsx";
 import { MemoryFacts } from "./facts.tsx";
@@ -39,6 +40,7 @@ export default function MemoryPage({ id }: { readonly id: string }) {
   }, [name]);
   return (
     <div class="view">
+      {memory.error !== undefined && memory.value === undefined && <PageHead title={t("Memory")} />}
       <Loaded from={memory} lines={8}>
         {(value) => <Shown memory={value} reload={memory.reload} set={memory.set} />}
       </Loaded>
@@ -133,6 +135,7 @@ function Shown({ memory, reload, set }: ShownProps) {
             ]}
           />
           {tab === "text" && <MemoryText memory={memory} />}
+          {tab === "text" && memory.parts !== undefined && memory.parts.total > 0 && <ContainerParts memory={memory} />}
           {tab === "relations" && <Relations memory={memory} reload={reload} />}
           {tab === "history" && <MemoryHistory memory={memory} reload={reload} />}
           {tab === "graph" && <MemoryEntities memory={memory} />}

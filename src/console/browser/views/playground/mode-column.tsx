@@ -8,6 +8,7 @@ import { Badge, Card, Meter } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { ModeName } from "../shared/memory-names.ts";
 import { ResultCard } from "../shared/result-card.tsx";
+import { Expectation } from "./expectation.tsx";
 import type { Found } from "./question.ts";
 import { RankMoves } from "./rank-moves.tsx";
 
@@ -15,11 +16,13 @@ interface ModeColumnProps {
   readonly mode: ModeName;
   readonly found: SearchResults;
   readonly query: string;
+  /** The user whose memories were searched; empty: all. */
+  readonly userId: string;
   readonly others: Found;
 }
 
 /** The column of a mode. */
-export function ModeColumn({ mode, found, query, others }: ModeColumnProps) {
+export function ModeColumn({ mode, found, query, userId, others }: ModeColumnProps) {
   const { results, explain } = found;
   const elsewhere = others.filter((other) => other.mode !== mode);
   const own = results.filter(
@@ -40,14 +43,22 @@ export function ModeColumn({ mode, found, query, others }: ModeColumnProps) {
         </Card>
       ) : (
         <>
-          <p class="fine" role="status">
-            {countText(results.length, "1 passage, best first", "{n} passages, best first")}
-            {own.length > 0 && ` · ${countText(own.length, "1 in this mode only", "{n} in this mode only")}`}
-          </p>
+          <div class="row between">
+            <p class="fine" role="status">
+              {countText(results.length, "1 passage, best first", "{n} passages, best first")}
+              {own.length > 0 && ` · ${countText(own.length, "1 in this mode only", "{n} in this mode only")}`}
+            </p>
+            <Expectation query={query} userId={userId} memoryId={null} />
+          </div>
           <ol class="list stack">
             {results.map((result, at) => (
               <li key={result.id}>
-                <ResultCard result={result} query={query} rank={at + 1} />
+                <ResultCard
+                  result={result}
+                  query={query}
+                  rank={at + 1}
+                  actions={<Expectation query={query} userId={userId} memoryId={result.memory_id} />}
+                />
               </li>
             ))}
           </ol>

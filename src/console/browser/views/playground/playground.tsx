@@ -5,12 +5,14 @@ import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { place, setFilters } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, Form } from "../../ui/form.tsx";
 import { FlaskConical, Search } from "../../ui/icons.ts";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
+import { UserField } from "../shared/user-field.tsx";
 import { FilterBuilder } from "./filter-builder.tsx";
 import { ModeColumn } from "./mode-column.tsx";
 import { addressOfQuestion, bodyOf, type Found, type Question, questionInAddress } from "./question.ts";
@@ -55,7 +57,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
     (text) => text !== "",
   );
   return (
-    <Card>
+    <Card class="question-form">
       <Form
         label={t("Search")}
         verb={t("Search")}
@@ -99,7 +101,9 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
           <summary>{t("Options")}</summary>
           <div class="stack">
             <div class="columns narrow">
-              <Field name="userId" label={t("User")} value={draft.userId} onValue={(userId) => edit({ userId })} />
+              {rights.value?.isConfined === false && (
+                <UserField value={draft.userId} onValue={(userId) => edit({ userId })} />
+              )}
               <Field name="agentId" label={t("Agent")} value={draft.agentId} onValue={(agentId) => edit({ agentId })} />
               <Field
                 name="sessionId"
@@ -152,7 +156,14 @@ function Outcome({ asked }: { readonly asked: Question }) {
         {(value) => (
           <div class="modes" style={{ "--modes": String(value.length) }}>
             {value.map((one) => (
-              <ModeColumn key={one.mode} mode={one.mode} found={one.found} query={asked.q} others={value} />
+              <ModeColumn
+                key={one.mode}
+                mode={one.mode}
+                found={one.found}
+                query={asked.q}
+                userId={asked.userId}
+                others={value}
+              />
             ))}
           </div>
         )}

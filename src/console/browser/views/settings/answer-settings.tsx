@@ -1,14 +1,12 @@
-// Settings of searches and answers, with a preview of the evidence that real questions have.
+// Settings of searches and answers.
 
 import { useState } from "preact/hooks";
-import { call } from "../../core/api.ts";
 import type { Project } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, Form } from "../../ui/form.tsx";
-import { Play, Search } from "../../ui/icons.ts";
-import { Badge, Card } from "../../ui/pieces.tsx";
+import { Search } from "../../ui/icons.ts";
+import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { MODES } from "../shared/memory-names.ts";
 
@@ -17,8 +15,6 @@ export interface SettingsProps {
   readonly project: Project;
   readonly save: (body: object) => Promise<void>;
 }
-
-const QUESTIONS_MAX = 5;
 
 /** The card. */
 export function AnswerSettings({ project, save }: SettingsProps) {
@@ -78,71 +74,20 @@ export function AnswerSettings({ project, save }: SettingsProps) {
           value={zone}
           onValue={setZone}
           placeholder="Europe/Zurich"
-          hint={t("In it “yesterday” is read, unless a user has their own")}
+          hint={t("What “yesterday” means, unless a user has a zone of their own")}
         />
         <Field
           name="min_evidence"
-          label={t("Least evidence of an answer, 0 to 1")}
+          label={t("Evidence that an answer needs, 0 to 1")}
           type="number"
           min={0}
           max={1}
           step={0.01}
           value={evidence}
           onValue={setEvidence}
-          hint={t("With less, the answer is that nothing stored says it")}
+          hint={t("A question with less is answered with “not stored”")}
         />
       </Form>
-      {rights.value?.memoriesRead && <EvidencePreview least={Number(evidence)} mode={mode} />}
     </Card>
-  );
-}
-
-/** The evidence of questions, one a line, beside the threshold. */
-function EvidencePreview({ least, mode }: { readonly least: number; readonly mode: string }) {
-  const [questions, setQuestions] = useState("");
-  const [found, setFound] = useState<readonly { question: string; evidence: number | null }[]>([]);
-  const lines = questions
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(0, QUESTIONS_MAX);
-  const run = async () => {
-    const answers: { question: string; evidence: number | null }[] = [];
-    for (const question of lines) {
-      const readMode = mode === "precise" ? "precise" : "balanced"; // the modes that read passages with `explain`
-      const { explain } = await call("searchMemories", { body: { query: question, mode: readMode, explain: true } });
-      answers.push({ question, evidence: explain?.evidence ?? null });
-    }
-    setFound(answers);
-  };
-  return (
-    <div class="stack tight preview">
-      <Field
-        name="questions"
-        label={t("Try it on questions, one a line (at most {n})", { n: QUESTIONS_MAX })}
-        lines={3}
-        value={questions}
-        onValue={setQuestions}
-      />
-      <div class="row">
-        <Button icon={Play} disabled={lines.length === 0} run={run}>
-          {t("Show their evidence")}
-        </Button>
-      </div>
-      <ul class="list stack tight">
-        {found.map(({ question, evidence }) => {
-          const isAnswered = (evidence ?? 0) >= least && evidence !== null;
-          return (
-            <li key={question} class="row between">
-              <span class="grow" dir="auto">
-                {question}
-              </span>
-              <span class="number">{evidence === null ? "–" : evidence.toFixed(2)}</span>
-              <Badge tone={isAnswered ? "good" : "warn"}>{isAnswered ? t("answered") : t("refused")}</Badge>
-            </li>
-          );
-        })}
-      </ul>
-    </div>
   );
 }

@@ -1,30 +1,42 @@
-// The embedding model of the project, and the progress of a change to another one.
+// The embedding model and the reranker of the project, and the progress of a change to another model.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { ProjectEmbedder } from "../../core/calls.ts";
+import type { Project, ProjectEmbedder } from "../../core/calls.ts";
 import { numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { Field, Form } from "../../ui/form.tsx";
-import { Boxes } from "../../ui/icons.ts";
+import { Boxes, Trash2, Undo2, X } from "../../ui/icons.ts";
 import { Badge, Card, Facts, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
 
 /** Time in milliseconds between looks at a change in progress. */
 const LOOK_MS = 3_000;
 
+interface EmbedderSettingsProps {
+  readonly project: Project;
+  readonly onProject: (project: Project) => void;
+}
+
 /** The card. */
-export function EmbedderSettings() {
+export function EmbedderSettings({ project, onProject }: EmbedderSettingsProps) {
+  const isAdmin = rights.value?.admin === true;
   const embedder = useResource(
     (signal) => call("getProjectEmbedder", { signal }),
     [],
     ({ change }) => (change?.state === "building" ? LOOK_MS : null),
   );
   return (
-    <Card title={t("Embedding model")} icon={Boxes}>
+    <Card
+      title={t("Embedding model")}
+      icon={Boxes}
+      actions={isAdmin && <a href="#/models">{t("All models of the server")}</a>}
+    >
       <Loaded from={embedder}>
         {(value) => (
           <div class="stack">
@@ -34,8 +46,9 @@ export function EmbedderSettings() {
                 [t("Kept for a way back"), value.previous],
               ]}
             />
-            {value.change !== null && <Change change={value.change} />}
-            {rights.value?.admin && <Installed current={value} onChanged={embedder.reload} />}
+            {isAdmin && value.previous !== null && <WayBack current={value} onChanged={embedder.reload} />}
+            {value.change !== null && <Change of={value} onChanged={embedder.reload} />}
+            {isAdmin && <Choices current={value} project={project} onProject={onProject} onChanged={embedder.reload} />}
           </div>
         )}
       </Loaded>
@@ -43,12 +56,62 @@ export function EmbedderSettings() {
   );
 }
 
-function Change({ change }: { readonly change: NonNullable<ProjectEmbedder["change"]> }) {
+interface CurrentProps {
+  readonly current: ProjectEmbedder;
+  readonly onChanged: () => void;
+}
+
+/** Back to the model before, whose vectors are kept, or no more. */
+function WayBack({ current: { projectId, previous }, onChanged }: CurrentProps) {
+  const forget = () =>
+    confirm({
+      title: t("Delete the vectors of {model}?", { model: previous ?? "" }),
+      text: t("Going back to it then computes all vectors again."),
+      verb: t("Delete"),
+      run: async () => {
+        await call("forgetPreviousEmbedder", { params: { id: projectId } });
+        onChanged();
+      },
+    });
+  return (
+    <div class="row">
+      <Button
+        size="small"
+        icon={Undo2}
+        run={async () => {
+          await call("changeProjectEmbedder", { params: { id: projectId }, body: { model: previous } });
+          onChanged();
+        }}
+      >
+        {t("Go back to it")}
+      </Button>
+      <Button size="small" kind="ghost" icon={Trash2} run={forget}>
+        {t("Delete its vectors")}
+      </Button>
+    </div>
+  );
+}
+
+function Change({ of: { projectId, change }, onChanged }: { readonly of: ProjectEmbedder; onChanged: () => void }) {
+  if (change === null) return null;
   const { model, state, error, chunks_done: done, chunks_total: total } = change;
   return (
     <div class="stack tight">
       <p class="row">
         {t("Change to {model}", { model })} <Badge tone={state === "failed" ? "bad" : "accent"}>{t(state)}</Badge>
+        {state === "building" && rights.value?.admin && (
+          <Button
+            size="small"
+            kind="ghost"
+            icon={X}
+            run={async () => {
+              await call("cancelProjectEmbedder", { params: { id: projectId } });
+              onChanged();
+            }}
+          >
+            {t("Cancel the change")}
+          </Button>
+        )}
       </p>
       {state === "building" && total !== null && total > 0 && (
         <>
@@ -61,28 +124,30 @@ function Change({ change }: { readonly change: NonNullable<ProjectEmbedder["chan
   );
 }
 
-interface InstalledProps {
-  readonly current: ProjectEmbedder;
-  readonly onChanged: () => void;
-}
+interface ChoicesProps extends CurrentProps, EmbedderSettingsProps {}
 
-/** The choice among the models that are installed on the server. */
-function Installed({ current, onChanged }: InstalledProps) {
-  const installed = useResource((signal) => call("listEmbedders", { signal }), []);
+/** The choices among the models of the server. */
+function Choices({ current, project, onProject, onChanged }: ChoicesProps) {
+  const models = useResource(async (signal) => {
+    const { data } = await call("listInstalledModels", { query: { limit: 100 }, signal });
+    const ready = data.filter(({ status }) => status === "ready");
+    const idsOf = (wanted: string) => ready.filter(({ task }) => task === wanted).map(({ id }) => id);
+    return { embedders: idsOf("embed"), rerankers: idsOf("rerank") };
+  }, []);
   return (
-    <Loaded from={installed} lines={1}>
-      {({ data }) => <Chooser current={current} models={data.map(({ id }) => id)} onChanged={onChanged} />}
+    <Loaded from={models} lines={2}>
+      {({ embedders, rerankers }) => (
+        <>
+          <EmbedderForm current={current} models={embedders} onChanged={onChanged} />
+          <RerankerForm project={project} models={rerankers} onProject={onProject} />
+        </>
+      )}
     </Loaded>
   );
 }
 
-interface ChooserProps extends InstalledProps {
-  readonly models: readonly string[];
-}
-
-function Chooser({ current, models, onChanged }: ChooserProps) {
+function EmbedderForm({ current, models, onChanged }: CurrentProps & { readonly models: readonly string[] }) {
   const [model, setModel] = useState(current.model ?? models[0] ?? "");
-  if (models.length < 2) return <p class="fine">{t("Only this model is installed on the server.")}</p>;
   return (
     <Form
       label={t("Change the model")}
@@ -106,6 +171,35 @@ function Chooser({ current, models, onChanged }: ChooserProps) {
         value={model}
         onValue={setModel}
         options={models.map((one) => [one, one] as const)}
+        hint={models.length < 2 ? t("Only this model is installed on the server.") : undefined}
+      />
+    </Form>
+  );
+}
+
+interface RerankerFormProps extends EmbedderSettingsProps {
+  readonly models: readonly string[];
+}
+
+function RerankerForm({ project, models, onProject }: RerankerFormProps) {
+  const [model, setModel] = useState(project.reranker ?? "");
+  return (
+    <Form
+      label={t("Reranker")}
+      verb={t("Choose the reranker")}
+      disabled={model === (project.reranker ?? "")}
+      send={async () => {
+        const body = { model: model === "" ? null : model };
+        onProject(await call("setProjectReranker", { params: { id: project.id }, body }));
+        toast(t("Saved."));
+      }}
+    >
+      <Field
+        name="reranker"
+        label={t("Reranker")}
+        value={model}
+        onValue={setModel}
+        options={[["", t("the one that belongs to the embedding model")], ...models.map((one) => [one, one] as const)]}
       />
     </Form>
   );

@@ -1,22 +1,42 @@
 // The language model of the project.
 
 import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { LlmTest, Project } from "../../core/calls.ts";
+import { numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
+import { Button } from "../../ui/button.tsx";
 import { CheckField, Field, Form } from "../../ui/form.tsx";
-import { Sparkles } from "../../ui/icons.ts";
-import { Card } from "../../ui/pieces.tsx";
+import { Play, Sparkles } from "../../ui/icons.ts";
+import { Badge, Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
+
+const PROVIDERS: readonly (readonly [Project["llm"]["provider"], string])[] = [
+  ["openai", "OpenAI"],
+  ["ollama", "Ollama"],
+  ["anthropic", "Anthropic"],
+  ["gemini", "Gemini"],
+];
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  openai: "https://api.example/v1",
+  ollama: "http://ollama.example:11434",
+  anthropic: "https://api.anthropic.com",
+  gemini: "https://generativelanguage.googleapis.com",
+};
 
 /** The card. */
 export function LlmSettings({ project, save }: SettingsProps) {
   const { llm, smart_ingestion: smart } = project;
+  const [provider, setProvider] = useState<string>(llm.provider);
   const [address, setAddress] = useState(llm.base_url ?? "");
   const [model, setModel] = useState(llm.model ?? "");
   const [key, setKey] = useState("");
   const [temperature, setTemperature] = useState(llm.temperature === null ? "" : String(llm.temperature));
   const [tokens, setTokens] = useState(llm.max_output_tokens === null ? "" : String(llm.max_output_tokens));
   const [isSmart, setIsSmart] = useState(smart.enabled);
+  const [test, setTest] = useState<LlmTest | null>(null);
+  const [month, setMonth] = useState(llm.monthly_token_limit === null ? "" : String(llm.monthly_token_limit));
   const [limit, setLimit] = useState(smart.daily_token_limit === null ? "" : String(smart.daily_token_limit));
   const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
   return (
@@ -25,13 +45,20 @@ export function LlmSettings({ project, save }: SettingsProps) {
       <Form
         label={t("Language model")}
         verb={t("Save")}
+        beside={
+          <Button icon={Play} run={async () => setTest(await call("testLanguageModel"))}>
+            {t("Test what is saved")}
+          </Button>
+        }
         send={async () => {
           await save({
             llm: {
+              provider,
               base_url: address.trim() || null,
               model: model.trim() || null,
               temperature: numberOf(temperature),
               max_output_tokens: numberOf(tokens),
+              monthly_token_limit: numberOf(month),
               ...(key.trim() !== "" && { api_key: key.trim() }),
             },
             smart_ingestion: { enabled: isSmart, daily_token_limit: numberOf(limit) },
@@ -41,11 +68,17 @@ export function LlmSettings({ project, save }: SettingsProps) {
         }}
       >
         <Field
+          name="llm.provider"
+          label={t("Interface of the service")}
+          value={provider}
+          onValue={setProvider}
+          options={PROVIDERS}
+        />
+        <Field
           name="llm.base_url"
           label={t("Address")}
           type="url"
-          placeholder="https://api.example/v1"
-          hint={t("Of a service with OpenAI's interface")}
+          placeholder={PLACEHOLDERS[provider]}
           value={address}
           onValue={setAddress}
         />
@@ -78,6 +111,15 @@ export function LlmSettings({ project, save }: SettingsProps) {
             onValue={setTokens}
           />
         </div>
+        <Field
+          name="llm.monthly_token_limit"
+          label={t("Most tokens a month")}
+          type="number"
+          min={0}
+          placeholder={t("unlimited")}
+          value={month}
+          onValue={setMonth}
+        />
         <CheckField
           label={t("Use it when memories are stored, too")}
           hint={t("It then finds titles, tags, entities and facts")}
@@ -86,7 +128,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
         />
         <Field
           name="smart_ingestion.daily_token_limit"
-          label={t("Tokens a day for that")}
+          label={t("Most tokens a day for storing")}
           type="number"
           min={0}
           placeholder={t("unlimited")}
@@ -94,6 +136,20 @@ export function LlmSettings({ project, save }: SettingsProps) {
           onValue={setLimit}
         />
       </Form>
+      {test !== null && <Tested test={test} />}
     </Card>
+  );
+}
+
+function Tested({ test: { fallbacks, ...first } }: { readonly test: LlmTest }) {
+  return (
+    <div class="stack tight" role="status">
+      {[first, ...fallbacks].map(({ ok, provider, model, ms, message }, index) => (
+        <p class={ok ? "fine" : "field-error"} key={`${index} ${provider} ${model}`}>
+          <Badge tone={ok ? "good" : "bad"}>{`${provider} ${model ?? ""}`}</Badge> {message}{" "}
+          {ok && t("{n} ms", { n: numberText(ms) })}
+        </p>
+      ))}
+    </div>
   );
 }

@@ -1,9 +1,9 @@
-// How long deleted memories and earlier texts are kept, and the plan of the project.
+// What becomes of files, how long deleted memories and earlier texts are kept, and the plan of the project.
 
 import { useState } from "preact/hooks";
 import { t } from "../../core/i18n.ts";
 import { rights } from "../../core/session.ts";
-import { Field, Form } from "../../ui/form.tsx";
+import { CheckField, Field, Form } from "../../ui/form.tsx";
 import { History } from "../../ui/icons.ts";
 import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -15,14 +15,21 @@ const PLANS = ["free", "starter", "pro", "enterprise"] as const;
 export function StorageSettings({ project, save }: SettingsProps) {
   const [days, setDays] = useState(String(project.retention_days));
   const [plan, setPlan] = useState<string>(project.plan);
+  const [ocr, setOcr] = useState<string>(project.ocr);
+  const [keepsFiles, setKeepsFiles] = useState(project.keep_files);
   const isAdmin = rights.value?.admin === true;
   return (
-    <Card title={t("Retention and plan")} icon={History}>
+    <Card title={t("Files, retention and plan")} icon={History}>
       <Form
-        label={t("Retention and plan")}
+        label={t("Files, retention and plan")}
         verb={t("Save")}
         send={async () => {
-          await save({ retention_days: Number(days), ...(isAdmin && plan !== project.plan && { plan }) });
+          await save({
+            retention_days: Number(days),
+            ocr,
+            keep_files: keepsFiles,
+            ...(isAdmin && plan !== project.plan && { plan }),
+          });
           toast(t("Saved."));
         }}
       >
@@ -34,6 +41,22 @@ export function StorageSettings({ project, save }: SettingsProps) {
           value={days}
           onValue={setDays}
           hint={t("0: they go at once")}
+        />
+        <Field
+          name="ocr"
+          label={t("Text in pictures and scanned pages")}
+          value={ocr}
+          onValue={setOcr}
+          options={[
+            ["auto", t("is read, if the models for it are installed")],
+            ["off", t("is left out")],
+          ]}
+        />
+        <CheckField
+          label={t("Keep the originals of uploaded files")}
+          hint={t("For download in the view of the memory; they count as storage. Holds for files from now on")}
+          checked={keepsFiles}
+          onChecked={setKeepsFiles}
         />
         <Field
           name="plan"

@@ -1,7 +1,17 @@
 // A passage in which the words of the question are marked.
 
+import functionWords from "../../../../../data/words/entities/function-words.txt" with { type: "text" };
+
 /** Shortest word of the question that is marked in passages, in characters. */
 const MARKED_CHARACTERS_MIN = 3;
+
+/** Words such as "the" and "with", which nearly every passage has; lines that begin with `#` or `[` are no words. */
+const common = new Set(
+  functionWords
+    .split("\n")
+    .filter((line) => !/^[#[]/.test(line))
+    .flatMap((line) => line.split(" ")),
+);
 
 interface MarkedTextProps {
   readonly text: string;
@@ -19,7 +29,14 @@ export function MarkedText({ text, query }: MarkedTextProps) {
 
 function withMarks(text: string, query: string) {
   const words = (query.match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length >= MARKED_CHARACTERS_MIN);
-  if (words.length === 0) return text;
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  const telling = words.filter((word) => !common.has(plain(word)));
+  const marked = telling.length > 0 ? telling : words;
+  if (marked.length === 0) return text;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${marked.join("|")})(?![\\p{L}\\p{N}])`, "giu");
   return text.split(pattern).map((piece, at) => (at % 2 === 0 ? piece : <mark key={at}>{piece}</mark>));
+}
+
+/** A word as the list has it: lower case, without diacritics. */
+function plain(word: string): string {
+  return word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
 }

@@ -6,10 +6,10 @@ import { t } from "../../core/i18n.ts";
 /** Longest beginning of a text that stands in for a missing title, in characters. */
 const TITLE_CHARACTERS = 80;
 
-/** The title of a memory, else the beginning of its text. */
-export function nameOf({ title, content }: Pick<Memory, "title" | "content">): string {
-  const text = (title ?? content).trim().slice(0, TITLE_CHARACTERS).replace(/\s+/g, " ");
-  return text === "" ? t("Untitled") : text;
+/** The title of a memory, else the beginning of its text, else the name of its file. */
+export function nameOf({ title, content, source }: Pick<Memory, "title" | "content" | "source">): string {
+  const named = [title, content, source?.filename, source?.url].find((text) => text != null && text.trim() !== "");
+  return named?.trim().slice(0, TITLE_CHARACTERS).replace(/\s+/g, " ") ?? t("Untitled");
 }
 
 /** Where a passage stands in its memory: headings, page, slide, sheet, speaker. */
@@ -30,8 +30,8 @@ export function placeOf({ metadata: { _chunk: chunk } }: SearchResult): string {
 export const MODES = [
   ["fast", "vectors only"],
   ["hybrid", "vectors and full text"],
-  ["balanced", "also a reranker"],
-  ["precise", "also the graph"],
+  ["balanced", "vectors, full text and a reranker"],
+  ["precise", "vectors, full text, reranker and graph"],
 ] as const;
 /** A mode of a search. */
 export type ModeName = (typeof MODES)[number][0];

@@ -1,5 +1,6 @@
 // One passage that a search found or an answer cites.
 
+import type { ComponentChildren } from "preact";
 import type { SearchResult } from "../../core/calls.ts";
 import { dayText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
@@ -22,10 +23,12 @@ interface ResultCardProps {
   readonly query: string;
   /** Number of the result, from 1. */
   readonly rank: number;
+  /** What a person can do with the result. */
+  readonly actions?: ComponentChildren;
 }
 
 /** A result with its place, marked words, score and signals. */
-export function ResultCard({ result, query, rank }: ResultCardProps) {
+export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
   const { _memory: memory, _chunk: chunk } = result.metadata;
   const place = placeOf(result);
   const superseded = result.explain?.superseded_by ?? chunk.superseded_by;
@@ -70,6 +73,7 @@ export function ResultCard({ result, query, rank }: ResultCardProps) {
           </a>
         )}
       </p>
+      {actions && <div class="row result-actions">{actions}</div>}
       {result.explain && <Signals explain={result.explain} rank={rank} />}
     </article>
   );

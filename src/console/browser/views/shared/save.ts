@@ -1,8 +1,13 @@
-// Saves a text as a file of the person's computer.
+// Saves a text or file as a file of the person's computer.
 
 /** Lets the browser save a text. */
 export function save(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+  saveFile(name, new Blob([text], { type }));
+}
+
+/** Lets the browser save a file. */
+export function saveFile(name: string, file: Blob): void {
+  const address = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

@@ -1,15 +1,43 @@
-// The state of the server: whether it is ready, and its lanes.
+// The state of the server. A key with admin sees queues, sizes, nodes and the last backup; any other key sees whether
+// the server is ready, and its lanes.
 
-import { bytesText } from "../../core/format.ts";
+import { call } from "../../core/api.ts";
+import type { System as SystemState } from "../../core/calls.ts";
+import { bytesText, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
 import { server } from "../../core/server.ts";
-import { Server } from "../../ui/icons.ts";
-import { Badge, Card, PageHead } from "../../ui/pieces.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { rights } from "../../core/session.ts";
+import { Boxes, Clock, Network, Server } from "../../ui/icons.ts";
+import { Ago, Badge, Card, Facts, Meter, PageHead } from "../../ui/pieces.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Lanes } from "./lanes.tsx";
+
+/** Time between two looks in milliseconds. */
+const LOOK_MS = 5_000;
+/** Share of the disk from which on it is shown as nearly full. */
+const NEARLY_FULL = 0.9;
 
 /** The view. */
 export default function System() {
-  const { state, status, lanes, warnings } = server.value;
+  const mayRead = rights.value?.admin === true && !rights.value.isConfined;
+  return (
+    <div class="view">
+      <PageHead title={t("System")} text={t("How the server is, read again every few seconds.")} />
+      {mayRead ? (
+        <Everything />
+      ) : (
+        <>
+          <Health />
+          <Lanes lanes={server.value.lanes} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Health({ state }: { readonly state?: SystemState }) {
+  const { state: ready, status, warnings } = server.value;
   const texts = {
     connecting: t("Connecting…"),
     ready: t("The server is ready."),
@@ -17,40 +45,146 @@ export default function System() {
     unreachable: t("The server does not answer."),
   };
   return (
-    <div class="view">
-      <PageHead title={t("System")} text={t("How the server is, read again every few seconds.")} />
-      <Card title={t("Health")} icon={Server}>
+    <Card title={t("Health")} icon={Server}>
+      <div class="stack">
         <p class="row">
-          <span class={`dot ${state}`} /> {texts[state]}
+          <span class={`dot ${ready}`} /> {texts[ready]}
         </p>
         {warnings.map((warning) => (
           <p key={warning} class="fine">
             {warning}
           </p>
         ))}
-      </Card>
-      <Card title={t("Models in lanes")}>
-        {lanes.length === 0 ? (
-          <Empty icon={Server} title={t("No lanes are known")}>
-            {t("A lane is a process with the models. It starts with the server.")}
-          </Empty>
-        ) : (
-          <ul class="list rows">
-            {lanes.map(({ name, status: lane, restarts, rss_bytes: bytes, provider }) => (
-              <li key={name}>
-                <span class={`dot ${lane === "up" ? "ready" : "waiting"}`} />
-                <span>{name}</span>
-                <Badge tone={lane === "up" ? "good" : "warn"}>{lane}</Badge>
-                {provider !== null && <Badge>{provider}</Badge>}
-                <span class="fine number">
-                  {bytes !== null && bytesText(bytes)}
-                  {restarts > 0 && ` · ${t("{n} restarts", { n: restarts })}`}
-                </span>
-              </li>
-            ))}
-          </ul>
+        {state !== undefined && (
+          <Facts
+            rows={[
+              [t("Version"), state.version],
+              [t("Running since"), timeText(state.started_at)],
+              [t("Answering threads"), state.threads.map(({ id, state: thread }) => `${id}: ${thread}`).join(", ")],
+              [t("Memory of the server"), bytesText(state.memory.rss_bytes)],
+              [t("Free memory"), bytesText(state.memory.free_bytes)],
+            ]}
+          />
         )}
-      </Card>
-    </div>
+      </div>
+    </Card>
+  );
+}
+
+function Everything() {
+  const system = useResource(
+    (signal) => call("getSystem", { signal }),
+    [],
+    () => LOOK_MS,
+  );
+  return (
+    <Loaded from={system} lines={10}>
+      {(state) => (
+        <>
+          <Minute state={state} />
+          <div class="columns system">
+            <Health state={state} />
+            <Queue state={state} />
+            <Disk state={state} />
+            <Nodes state={state} />
+          </div>
+          <Lanes lanes={state.lanes} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Minute({ state: { last_minute: minute } }: { readonly state: SystemState }) {
+  const tiles = [
+    [t("Searches"), minute.searches],
+    [t("Answers"), minute.answers],
+    [t("Memories stored"), minute.stored],
+    [t("Memories failed"), minute.failed],
+  ] as const;
+  return (
+    <section class="stack tight" aria-label={t("In the last minute")}>
+      <p class="fine">{t("In the last minute")}</p>
+      <div class="tiles">
+        {tiles.map(([label, value]) => (
+          <div key={label} class="tile">
+            <span class="tile-label">{label}</span>
+            <span class="tile-value number">{numberText(value)}</span>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Queue({ state: { queue } }: { readonly state: SystemState }) {
+  return (
+    <Card title={t("Queues")} icon={Clock}>
+      <Facts
+        rows={[
+          [t("Searches in progress"), numberText(queue.searches_in_progress)],
+          [t("Searches waiting"), numberText(queue.searches_waiting)],
+          [t("Memories being processed"), numberText(queue.memories_processing)],
+          [t("Memories failed"), numberText(queue.memories_failed)],
+          [t("Relations to be found"), numberText(queue.relations_waiting)],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Disk({ state: { stores, disk, last_backup_at: backup } }: { readonly state: SystemState }) {
+  const largest = Math.max(1, ...stores.map(({ bytes }) => bytes));
+  const used = disk.total_bytes === 0 ? 0 : 1 - disk.free_bytes / disk.total_bytes;
+  const tone = disk.is_full ? "bad" : used > NEARLY_FULL ? "warn" : "";
+  return (
+    <Card title={t("Stores and disk")} icon={Boxes}>
+      <div class="stack">
+        <ul class="list stack tight sizes">
+          {stores.map(({ name, bytes }) => (
+            <li key={name}>
+              <span class="cut">{name}</span>
+              <Meter label={name} share={bytes / largest} />
+              <span class="fine number">{bytesText(bytes)}</span>
+            </li>
+          ))}
+          <li class="of-disk">
+            <span>{t("Disk")}</span>
+            <Meter label={t("Used of the disk")} share={used} tone={tone} />
+            <span class="fine number">{t("{free} free", { free: bytesText(disk.free_bytes) })}</span>
+          </li>
+        </ul>
+        {disk.is_full && (
+          <p class="banner">{t("The disk is full: new data is refused. Free space, or delete memories.")}</p>
+        )}
+        <p class="row">
+          {t("Last backup:")}{" "}
+          {backup === null ? <Badge tone="warn">{t("none is known")}</Badge> : <Ago time={backup} />}
+          {backup === null && <code dir="ltr">mneme backup</code>}
+        </p>
+        <p class="row">
+          {t("To check all stores:")} <code dir="ltr">mneme verify</code>
+        </p>
+      </div>
+    </Card>
+  );
+}
+
+function Nodes({ state: { nodes } }: { readonly state: SystemState }) {
+  return (
+    <Card title={t("Nodes")} icon={Network}>
+      <ul class="list rows">
+        {nodes.map(({ id, name, role, version, state, seen_at: seen }) => (
+          <li key={id}>
+            <span class={`dot ${state === "up" ? "ready" : "unreachable"}`} />
+            <span class="cut" title={id}>
+              {name}
+            </span>
+            <Badge>{role}</Badge>
+            <span class="fine">{state === "up" ? version : <Ago time={seen} />}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }

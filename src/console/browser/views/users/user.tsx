@@ -6,22 +6,22 @@ import type { Chat, Memory, Profile, User, UserEvent } from "../../core/calls.ts
 import { countText, dayText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { usePages, useResource } from "../../core/resource.ts";
-import { filterOf, go, to } from "../../core/router.ts";
+import { filterOf, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { confirm } from "../../ui/dialog.tsx";
 import { ArrowLeft, Brain, Clock, MessageSquare, Pencil, Trash2 } from "../../ui/icons.ts";
 import { Ago, Card, CopyButton, Facts, PageHead, Tabs } from "../../ui/pieces.tsx";
 import { Empty, Loaded, Problem } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
+import { DeleteUser } from "./delete-user.tsx";
 import { UserDialog } from "./user-dialog.tsx";
 
 /** The page of a user. */
 export function UserPage({ id }: { readonly id: string }) {
   const [isEditing, setIsEditing] = useState(false);
+  const [isDeleting, setIsDeleting] = useState(false);
   const known = rights.value;
   const user = useResource((signal) => call("getUser", { params: { userId: id }, signal }), [id]);
   const tab = filterOf("tab") || (known?.memoriesRead ? "profile" : "events");
@@ -42,7 +42,7 @@ export function UserPage({ id }: { readonly id: string }) {
               <Button icon={Pencil} run={() => setIsEditing(true)}>
                 {t("Edit")}
               </Button>
-              <Button kind="danger" icon={Trash2} run={() => askToDelete(id)}>
+              <Button kind="danger" icon={Trash2} run={() => setIsDeleting(true)}>
                 {t("Delete")}
               </Button>
             </>
@@ -71,6 +71,7 @@ export function UserPage({ id }: { readonly id: string }) {
           </>
         )}
       </Loaded>
+      {isDeleting && <DeleteUser id={id} close={() => setIsDeleting(false)} />}
     </div>
   );
 }
@@ -191,11 +192,14 @@ function Chats({ id }: { readonly id: string }) {
         {
           head: t("Chat"),
           class: "main-cell",
-          cell: (chat) => (
-            <a href={to(["ask", chat.id])} dir="auto">
-              {chat.title ?? t("Untitled chat")}
-            </a>
-          ),
+          cell: (chat) =>
+            rights.value?.chatsWrite === true ? (
+              <a href={to(["ask", chat.id])} dir="auto">
+                {chat.title ?? t("Untitled chat")}
+              </a>
+            ) : (
+              (chat.title ?? t("Untitled chat"))
+            ),
         },
         { head: t("Begun"), cell: (chat) => <Ago time={chat.created_at} /> },
       ]}
@@ -226,23 +230,4 @@ function Events({ id }: { readonly id: string }) {
       ]}
     />
   );
-}
-
-function askToDelete(id: string): void {
-  confirm({
-    title: t("Delete the user {id}?", { id }),
-    text: t("With the option, all memories, chats and events of the user go as well, for good and at once."),
-    option: t("Also delete memories, chats and events"),
-    typed: id,
-    verb: t("Delete"),
-    run: async (isCascade) => {
-      await call("deleteUser", { params: { userId: id }, query: { cascade: isCascade || null } });
-      toast(
-        isCascade
-          ? t("{id} and all memories, chats and events are deleted.", { id })
-          : t("{id} is deleted; memories and chats stay.", { id }),
-      );
-      go(["users"]);
-    },
-  });
 }

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { User } from "../../core/calls.ts";
+import { numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages } from "../../core/resource.ts";
+import { usePages, useResource } from "../../core/resource.ts";
 import { filterOf, go, setFilters, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -16,6 +17,9 @@ import { Table } from "../../ui/table.tsx";
 import { UserPage } from "./user.tsx";
 import { UserDialog } from "./user-dialog.tsx";
 
+/** Users of one page: each row asks for a number of its own. */
+const USERS_SHOWN = 25;
+
 /** The list, or one user if the address names one. */
 export default function Users({ path }: { readonly path: readonly string[] }) {
   const [id] = path;
@@ -23,9 +27,13 @@ export default function Users({ path }: { readonly path: readonly string[] }) {
 }
 
 function UserList() {
-  const mayWrite = rights.value?.usersWrite === true;
-  const pages = usePages<User>((cursor, signal) => call("listUsers", { query: { cursor, limit: 50 }, signal }), []);
-  const [find, setFind] = useState("");
+  const isConfined = rights.value?.isConfined === true;
+  // a confined key may change its own user, but name no other
+  const mayWrite = rights.value?.usersWrite === true && !isConfined;
+  const pages = usePages<User>(
+    (cursor, signal) => call("listUsers", { query: { cursor, limit: USERS_SHOWN }, signal }),
+    [],
+  );
   const add = mayWrite && (
     <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
       {t("Add a user")}
@@ -38,26 +46,7 @@ function UserList() {
         text={t("The people of your application. Each has memories of their own.")}
         actions={add}
       />
-      <form
-        class="inline-form"
-        aria-label={t("Open a user")}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (find.trim() !== "") go(["users", find.trim()]);
-        }}
-      >
-        <Field
-          name="find"
-          label={t("User id")}
-          quiet
-          placeholder={t("Open a user by id")}
-          value={find}
-          onValue={setFind}
-        />
-        <Button type="submit" icon={ArrowRight} disabled={find.trim() === ""}>
-          {t("Open")}
-        </Button>
-      </form>
+      {!isConfined && <OpenUser />}
       <Table
         caption={t("Users, newest first")}
         pages={pages}
@@ -71,15 +60,27 @@ function UserList() {
           {
             head: t("User"),
             class: "main-cell",
-            cell: ({ id }) => (
-              <a href={to(["users", id])} dir="auto">
-                {id}
-              </a>
+            cell: ({ id, name }) => (
+              <span class="person">
+                <span class="initial" aria-hidden="true">
+                  {[...(name ?? id)][0]?.toUpperCase()}
+                </span>
+                <span class="stack-lines">
+                  <a href={to(["users", id])} dir="auto">
+                    {name ?? id}
+                  </a>
+                  {name !== null && (
+                    <span class="fine" dir="auto">
+                      {id}
+                    </span>
+                  )}
+                </span>
+              </span>
             ),
           },
-          { head: t("Name"), cell: ({ name }) => name },
-          { head: t("Mail"), cell: ({ email }) => email },
-          { head: t("Time zone"), cell: ({ time_zone: zone }) => zone },
+          { head: t("Memories"), cell: ({ id }) => <MemoryCount userId={id} /> },
+          { head: t("Mail"), cell: ({ email }) => email ?? <None /> },
+          { head: t("Time zone"), cell: ({ time_zone: zone }) => zone ?? <None /> },
           { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
         ]}
       />
@@ -91,5 +92,51 @@ function UserList() {
         />
       )}
     </div>
+  );
+}
+
+function None() {
+  return <span class="fine">–</span>;
+}
+
+/** How many memories a user has, as a link to them. */
+function MemoryCount({ userId }: { readonly userId: string }) {
+  const mayRead = rights.value?.memoriesRead === true;
+  const count = useResource(
+    async (signal) => (mayRead ? (await call("countMemories", { query: { userId }, signal })).count : null),
+    [userId],
+  );
+  if (count.value == null) return <None />;
+  return (
+    <a class="quiet-link number" href={to(["memories"], { userId })}>
+      {numberText(count.value)}
+    </a>
+  );
+}
+
+/** Opens a user whose id is known, wherever it stands in the list. */
+function OpenUser() {
+  const [find, setFind] = useState("");
+  return (
+    <form
+      class="inline-form"
+      aria-label={t("Open a user")}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (find.trim() !== "") go(["users", find.trim()]);
+      }}
+    >
+      <Field
+        name="find"
+        label={t("User id")}
+        quiet
+        placeholder={t("Open a user by id")}
+        value={find}
+        onValue={setFind}
+      />
+      <Button type="submit" icon={ArrowRight} disabled={find.trim() === ""}>
+        {t("Open")}
+      </Button>
+    </form>
   );
 }

@@ -7,10 +7,27 @@ import { t } from "../../core/i18n.ts";
 import { usePages, useResource, withItem } from "../../core/resource.ts";
 import { Button } from "../../ui/button.tsx";
 import { ArrowLeft, RefreshCw, RotateCcw, Send } from "../../ui/icons.ts";
-import { Ago, Badge, PageHead } from "../../ui/pieces.tsx";
+import { Ago, Badge, Card, PageHead, Snippet } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
+
+/** A call with its headers; its data are those of the memory without its text. */
+const EXAMPLE = `POST /mneme
+content-type: application/json
+webhook-id: dlv_01m8nvkew3efp817c3rxjpejqp
+webhook-timestamp: 1793265600
+webhook-signature: v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+
+${JSON.stringify(
+  {
+    type: "memory.completed",
+    timestamp: "2026-10-29T08:00:00.000Z",
+    data: { id: "mem_01m8nvkapmetyv24cd78bcqbsn", status: "completed", title: "Lena's meetings", userId: "lena" },
+  },
+  null,
+  2,
+)}`;
 
 /** Time in milliseconds between looks at waiting deliveries. */
 const LOOK_MS = 4_000;
@@ -94,6 +111,9 @@ export function Deliveries({ id }: { readonly id: string }) {
           },
         ]}
       />
+      <Card title={t("How a call looks")}>
+        <Snippet label={t("How a call looks")} code={EXAMPLE} />
+      </Card>
     </div>
   );
 }

@@ -12,6 +12,17 @@ from .batch_result import BatchResult
 from .batch_result_data_item_type_0 import BatchResultDataItemType0
 from .batch_result_data_item_type_0_outcome import BatchResultDataItemType0Outcome
 from .batch_result_data_item_type_1 import BatchResultDataItemType1
+from .case import Case
+from .case_expected import CaseExpected
+from .case_list import CaseList
+from .case_mode_type_0 import CaseModeType0
+from .case_run import CaseRun
+from .case_run_error import CaseRunError
+from .case_run_list import CaseRunList
+from .case_run_modes_type_0_item import CaseRunModesType0Item
+from .case_run_results_item import CaseRunResultsItem
+from .case_run_results_item_mode import CaseRunResultsItemMode
+from .case_run_status import CaseRunStatus
 from .chat import Chat
 from .chat_completion import ChatCompletion
 from .chat_completion_choices_item import ChatCompletionChoicesItem
@@ -41,6 +52,11 @@ from .chat_completion_usage import ChatCompletionUsage
 from .chat_history import ChatHistory
 from .chat_list import ChatList
 from .count_memories_status import CountMemoriesStatus
+from .current_key import CurrentKey
+from .current_key_allowed_scopes_item import CurrentKeyAllowedScopesItem
+from .current_key_project import CurrentKeyProject
+from .current_key_project_plan import CurrentKeyProjectPlan
+from .current_key_scopes_item import CurrentKeyScopesItem
 from .delivery import Delivery
 from .delivery_attempts_item import DeliveryAttemptsItem
 from .delivery_event import DeliveryEvent
@@ -76,6 +92,17 @@ from .history_list import HistoryList
 from .history_relation import HistoryRelation
 from .history_relation_action import HistoryRelationAction
 from .history_text import HistoryText
+from .installed_model import InstalledModel
+from .installed_model_calibration import InstalledModelCalibration
+from .installed_model_calibration_job_type_0 import InstalledModelCalibrationJobType0
+from .installed_model_calibration_job_type_0_state import InstalledModelCalibrationJobType0State
+from .installed_model_kind import InstalledModelKind
+from .installed_model_list import InstalledModelList
+from .installed_model_progress_type_0 import InstalledModelProgressType0
+from .installed_model_remote_type_0 import InstalledModelRemoteType0
+from .installed_model_remote_type_0_api import InstalledModelRemoteType0Api
+from .installed_model_status import InstalledModelStatus
+from .installed_model_task import InstalledModelTask
 from .job import Job
 from .job_error import JobError
 from .job_status import JobStatus
@@ -85,8 +112,13 @@ from .key_scopes_item import KeyScopesItem
 from .key_with_secret import KeyWithSecret
 from .key_with_secret_scopes_item import KeyWithSecretScopesItem
 from .list_entities_kind import ListEntitiesKind
+from .list_installed_models_task import ListInstalledModelsTask
 from .list_memories_order import ListMemoriesOrder
 from .list_memories_status import ListMemoriesStatus
+from .llm_test import LlmTest
+from .llm_test_fallbacks_item import LlmTestFallbacksItem
+from .llm_test_fallbacks_item_provider import LlmTestFallbacksItemProvider
+from .llm_test_provider import LlmTestProvider
 from .map_point import MapPoint
 from .matched_memories import MatchedMemories
 from .memory import Memory
@@ -125,6 +157,8 @@ from .model import Model
 from .model_list import ModelList
 from .model_mneme import ModelMneme
 from .model_mneme_task import ModelMnemeTask
+from .model_test import ModelTest
+from .model_test_checks_item import ModelTestChecksItem
 from .open_ai_error import OpenAiError
 from .open_ai_error_error import OpenAiErrorError
 from .open_ai_error_error_code import OpenAiErrorErrorCode
@@ -139,17 +173,25 @@ from .project_embedder_change import ProjectEmbedderChange
 from .project_embedder_change_state import ProjectEmbedderChangeState
 from .project_list import ProjectList
 from .project_llm import ProjectLlm
+from .project_llm_fallbacks_item import ProjectLlmFallbacksItem
+from .project_llm_fallbacks_item_provider import ProjectLlmFallbacksItemProvider
+from .project_llm_provider import ProjectLlmProvider
 from .project_ocr import ProjectOcr
 from .project_plan import ProjectPlan
 from .project_smart_ingestion import ProjectSmartIngestion
 from .project_superseding import ProjectSuperseding
+from .project_vector_index import ProjectVectorIndex
 from .project_with_key import ProjectWithKey
 from .project_with_key_default_mode import ProjectWithKeyDefaultMode
 from .project_with_key_llm import ProjectWithKeyLlm
+from .project_with_key_llm_fallbacks_item import ProjectWithKeyLlmFallbacksItem
+from .project_with_key_llm_fallbacks_item_provider import ProjectWithKeyLlmFallbacksItemProvider
+from .project_with_key_llm_provider import ProjectWithKeyLlmProvider
 from .project_with_key_ocr import ProjectWithKeyOcr
 from .project_with_key_plan import ProjectWithKeyPlan
 from .project_with_key_smart_ingestion import ProjectWithKeySmartIngestion
 from .project_with_key_superseding import ProjectWithKeySuperseding
+from .project_with_key_vector_index import ProjectWithKeyVectorIndex
 from .query_result import QueryResult
 from .query_result_answer_state import QueryResultAnswerState
 from .query_result_usage import QueryResultUsage
@@ -168,6 +210,7 @@ from .result_metadata import ResultMetadata
 from .retried_memories import RetriedMemories
 from .search_memories_by_url_mode import SearchMemoriesByUrlMode
 from .search_result import SearchResult
+from .search_result_answer_spans_item import SearchResultAnswerSpansItem
 from .search_result_explain import SearchResultExplain
 from .search_result_explain_signals import SearchResultExplainSignals
 from .search_result_explain_signals_graph import SearchResultExplainSignalsGraph
@@ -178,10 +221,22 @@ from .search_result_explain_signals_time import SearchResultExplainSignalsTime
 from .search_result_explain_signals_vector import SearchResultExplainSignalsVector
 from .search_results import SearchResults
 from .search_results_explain import SearchResultsExplain
+from .search_results_explain_calibration import SearchResultsExplainCalibration
 from .search_results_explain_mode import SearchResultsExplainMode
 from .search_results_explain_stages_item import SearchResultsExplainStagesItem
 from .search_results_explain_time import SearchResultsExplainTime
 from .sources_event import SourcesEvent
+from .system import System
+from .system_disk import SystemDisk
+from .system_lanes_item import SystemLanesItem
+from .system_last_minute import SystemLastMinute
+from .system_memory import SystemMemory
+from .system_nodes_item import SystemNodesItem
+from .system_nodes_item_state import SystemNodesItemState
+from .system_queue import SystemQueue
+from .system_stores_item import SystemStoresItem
+from .system_threads_item import SystemThreadsItem
+from .system_threads_item_state import SystemThreadsItemState
 from .text_event import TextEvent
 from .text_event_data import TextEventData
 from .usage import Usage
@@ -197,6 +252,11 @@ from .usage_tokens import UsageTokens
 from .user import User
 from .user_list import UserList
 from .user_metadata import UserMetadata
+from .vector_index import VectorIndex
+from .vector_index_active import VectorIndexActive
+from .vector_index_build_type_0 import VectorIndexBuildType0
+from .vector_index_build_type_0_state import VectorIndexBuildType0State
+from .vector_index_setting import VectorIndexSetting
 from .webhook import Webhook
 from .webhook_events_item import WebhookEventsItem
 from .webhook_list import WebhookList
@@ -216,6 +276,17 @@ __all__ = (
     "BatchResultDataItemType0",
     "BatchResultDataItemType0Outcome",
     "BatchResultDataItemType1",
+    "Case",
+    "CaseExpected",
+    "CaseList",
+    "CaseModeType0",
+    "CaseRun",
+    "CaseRunError",
+    "CaseRunList",
+    "CaseRunModesType0Item",
+    "CaseRunResultsItem",
+    "CaseRunResultsItemMode",
+    "CaseRunStatus",
     "Chat",
     "ChatCompletion",
     "ChatCompletionChoicesItem",
@@ -239,6 +310,11 @@ __all__ = (
     "ChatHistory",
     "ChatList",
     "CountMemoriesStatus",
+    "CurrentKey",
+    "CurrentKeyAllowedScopesItem",
+    "CurrentKeyProject",
+    "CurrentKeyProjectPlan",
+    "CurrentKeyScopesItem",
     "Delivery",
     "DeliveryAttemptsItem",
     "DeliveryEvent",
@@ -274,6 +350,17 @@ __all__ = (
     "HistoryRelation",
     "HistoryRelationAction",
     "HistoryText",
+    "InstalledModel",
+    "InstalledModelCalibration",
+    "InstalledModelCalibrationJobType0",
+    "InstalledModelCalibrationJobType0State",
+    "InstalledModelKind",
+    "InstalledModelList",
+    "InstalledModelProgressType0",
+    "InstalledModelRemoteType0",
+    "InstalledModelRemoteType0Api",
+    "InstalledModelStatus",
+    "InstalledModelTask",
     "Job",
     "JobError",
     "JobStatus",
@@ -283,8 +370,13 @@ __all__ = (
     "KeyWithSecret",
     "KeyWithSecretScopesItem",
     "ListEntitiesKind",
+    "ListInstalledModelsTask",
     "ListMemoriesOrder",
     "ListMemoriesStatus",
+    "LlmTest",
+    "LlmTestFallbacksItem",
+    "LlmTestFallbacksItemProvider",
+    "LlmTestProvider",
     "MapPoint",
     "MatchedMemories",
     "Memory",
@@ -323,6 +415,8 @@ __all__ = (
     "ModelList",
     "ModelMneme",
     "ModelMnemeTask",
+    "ModelTest",
+    "ModelTestChecksItem",
     "OpenAiError",
     "OpenAiErrorError",
     "OpenAiErrorErrorCode",
@@ -337,17 +431,25 @@ __all__ = (
     "ProjectEmbedderChangeState",
     "ProjectList",
     "ProjectLlm",
+    "ProjectLlmFallbacksItem",
+    "ProjectLlmFallbacksItemProvider",
+    "ProjectLlmProvider",
     "ProjectOcr",
     "ProjectPlan",
     "ProjectSmartIngestion",
     "ProjectSuperseding",
+    "ProjectVectorIndex",
     "ProjectWithKey",
     "ProjectWithKeyDefaultMode",
     "ProjectWithKeyLlm",
+    "ProjectWithKeyLlmFallbacksItem",
+    "ProjectWithKeyLlmFallbacksItemProvider",
+    "ProjectWithKeyLlmProvider",
     "ProjectWithKeyOcr",
     "ProjectWithKeyPlan",
     "ProjectWithKeySmartIngestion",
     "ProjectWithKeySuperseding",
+    "ProjectWithKeyVectorIndex",
     "QueryResult",
     "QueryResultAnswerState",
     "QueryResultUsage",
@@ -366,6 +468,7 @@ __all__ = (
     "RetriedMemories",
     "SearchMemoriesByUrlMode",
     "SearchResult",
+    "SearchResultAnswerSpansItem",
     "SearchResultExplain",
     "SearchResultExplainSignals",
     "SearchResultExplainSignalsGraph",
@@ -376,10 +479,22 @@ __all__ = (
     "SearchResultExplainSignalsVector",
     "SearchResults",
     "SearchResultsExplain",
+    "SearchResultsExplainCalibration",
     "SearchResultsExplainMode",
     "SearchResultsExplainStagesItem",
     "SearchResultsExplainTime",
     "SourcesEvent",
+    "System",
+    "SystemDisk",
+    "SystemLanesItem",
+    "SystemLastMinute",
+    "SystemMemory",
+    "SystemNodesItem",
+    "SystemNodesItemState",
+    "SystemQueue",
+    "SystemStoresItem",
+    "SystemThreadsItem",
+    "SystemThreadsItemState",
     "TextEvent",
     "TextEventData",
     "Usage",
@@ -395,6 +510,11 @@ __all__ = (
     "User",
     "UserList",
     "UserMetadata",
+    "VectorIndex",
+    "VectorIndexActive",
+    "VectorIndexBuildType0",
+    "VectorIndexBuildType0State",
+    "VectorIndexSetting",
     "Webhook",
     "WebhookEventsItem",
     "WebhookList",

@@ -4,6 +4,7 @@ from typing import Literal
 
 ErrorBodyCode = Literal[
     "batch_too_large",
+    "case_not_found",
     "chat_not_found",
     "delivery_not_found",
     "document_quota_exceeded",
@@ -37,6 +38,7 @@ ErrorBodyCode = Literal[
     "range_not_satisfiable",
     "rate_limit_exceeded",
     "relation_not_found",
+    "run_not_found",
     "storage_quota_exceeded",
     "too_many_tags",
     "unavailable",

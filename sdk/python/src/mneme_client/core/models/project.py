@@ -11,6 +11,7 @@ from ..models.project_default_mode import ProjectDefaultMode, check_project_defa
 from ..models.project_ocr import ProjectOcr, check_project_ocr
 from ..models.project_plan import ProjectPlan, check_project_plan
 from ..models.project_superseding import ProjectSuperseding, check_project_superseding
+from ..models.project_vector_index import ProjectVectorIndex, check_project_vector_index
 
 if TYPE_CHECKING:
     from ..models.project_llm import ProjectLlm
@@ -37,6 +38,8 @@ class Project:
         ocr (ProjectOcr):
         time_zone (None | str):
         keep_files (bool):
+        vector_index (ProjectVectorIndex):
+        reranker (None | str): id of the reranker that was chosen; null: the one that belongs to its embedding model
         created_at (datetime.datetime): ISO 8601, UTC
     """
 
@@ -52,6 +55,8 @@ class Project:
     ocr: ProjectOcr
     time_zone: None | str
     keep_files: bool
+    vector_index: ProjectVectorIndex
+    reranker: None | str
     created_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -81,6 +86,11 @@ class Project:
 
         keep_files = self.keep_files
 
+        vector_index: str = self.vector_index
+
+        reranker: None | str
+        reranker = self.reranker
+
         created_at = self.created_at.isoformat()
 
         field_dict: dict[str, Any] = {}
@@ -99,6 +109,8 @@ class Project:
                 "ocr": ocr,
                 "time_zone": time_zone,
                 "keep_files": keep_files,
+                "vector_index": vector_index,
+                "reranker": reranker,
                 "created_at": created_at,
             }
         )
@@ -140,6 +152,15 @@ class Project:
 
         keep_files = d.pop("keep_files")
 
+        vector_index = check_project_vector_index(d.pop("vector_index"))
+
+        def _parse_reranker(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        reranker = _parse_reranker(d.pop("reranker"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         project = cls(
@@ -155,6 +176,8 @@ class Project:
             ocr=ocr,
             time_zone=time_zone,
             keep_files=keep_files,
+            vector_index=vector_index,
+            reranker=reranker,
             created_at=created_at,
         )
 

@@ -11,6 +11,7 @@ from ..models.project_with_key_default_mode import ProjectWithKeyDefaultMode, ch
 from ..models.project_with_key_ocr import ProjectWithKeyOcr, check_project_with_key_ocr
 from ..models.project_with_key_plan import ProjectWithKeyPlan, check_project_with_key_plan
 from ..models.project_with_key_superseding import ProjectWithKeySuperseding, check_project_with_key_superseding
+from ..models.project_with_key_vector_index import ProjectWithKeyVectorIndex, check_project_with_key_vector_index
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class ProjectWithKey:
         ocr (ProjectWithKeyOcr):
         time_zone (None | str):
         keep_files (bool):
+        vector_index (ProjectWithKeyVectorIndex):
+        reranker (None | str): id of the reranker that was chosen; null: the one that belongs to its embedding model
         created_at (datetime.datetime): ISO 8601, UTC
         key (str | Unset): first key of the project, with the scope `*`; shown only once
     """
@@ -54,6 +57,8 @@ class ProjectWithKey:
     ocr: ProjectWithKeyOcr
     time_zone: None | str
     keep_files: bool
+    vector_index: ProjectWithKeyVectorIndex
+    reranker: None | str
     created_at: datetime.datetime
     key: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -84,6 +89,11 @@ class ProjectWithKey:
 
         keep_files = self.keep_files
 
+        vector_index: str = self.vector_index
+
+        reranker: None | str
+        reranker = self.reranker
+
         created_at = self.created_at.isoformat()
 
         key = self.key
@@ -104,6 +114,8 @@ class ProjectWithKey:
                 "ocr": ocr,
                 "time_zone": time_zone,
                 "keep_files": keep_files,
+                "vector_index": vector_index,
+                "reranker": reranker,
                 "created_at": created_at,
             }
         )
@@ -147,6 +159,15 @@ class ProjectWithKey:
 
         keep_files = d.pop("keep_files")
 
+        vector_index = check_project_with_key_vector_index(d.pop("vector_index"))
+
+        def _parse_reranker(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        reranker = _parse_reranker(d.pop("reranker"))
+
         created_at = datetime.datetime.fromisoformat(d.pop("created_at").replace("Z", "+00:00"))
 
         key = d.pop("key", UNSET)
@@ -164,6 +185,8 @@ class ProjectWithKey:
             ocr=ocr,
             time_zone=time_zone,
             keep_files=keep_files,
+            vector_index=vector_index,
+            reranker=reranker,
             created_at=created_at,
             key=key,
         )

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
+
+from ..models.project_with_key_llm_provider import ProjectWithKeyLlmProvider, check_project_with_key_llm_provider
+
+if TYPE_CHECKING:
+    from ..models.project_with_key_llm_fallbacks_item import ProjectWithKeyLlmFallbacksItem
+
 
 T = TypeVar("T", bound="ProjectWithKeyLlm")
 
@@ -13,19 +19,29 @@ T = TypeVar("T", bound="ProjectWithKeyLlm")
 class ProjectWithKeyLlm:
     """
     Attributes:
+        provider (ProjectWithKeyLlmProvider):
         base_url (None | str):
         model (None | str):
         temperature (float | None):
         max_output_tokens (int | None):
+        monthly_token_limit (int | None):
+        vision (bool):
+        fallbacks (list[ProjectWithKeyLlmFallbacksItem]):
     """
 
+    provider: ProjectWithKeyLlmProvider
     base_url: None | str
     model: None | str
     temperature: float | None
     max_output_tokens: int | None
+    monthly_token_limit: int | None
+    vision: bool
+    fallbacks: list[ProjectWithKeyLlmFallbacksItem]
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        provider: str = self.provider
+
         base_url: None | str
         base_url = self.base_url
 
@@ -38,14 +54,28 @@ class ProjectWithKeyLlm:
         max_output_tokens: int | None
         max_output_tokens = self.max_output_tokens
 
+        monthly_token_limit: int | None
+        monthly_token_limit = self.monthly_token_limit
+
+        vision = self.vision
+
+        fallbacks = []
+        for fallbacks_item_data in self.fallbacks:
+            fallbacks_item = fallbacks_item_data.to_dict()
+            fallbacks.append(fallbacks_item)
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
             {
+                "provider": provider,
                 "base_url": base_url,
                 "model": model,
                 "temperature": temperature,
                 "max_output_tokens": max_output_tokens,
+                "monthly_token_limit": monthly_token_limit,
+                "vision": vision,
+                "fallbacks": fallbacks,
             }
         )
 
@@ -53,7 +83,10 @@ class ProjectWithKeyLlm:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.project_with_key_llm_fallbacks_item import ProjectWithKeyLlmFallbacksItem  # noqa: PLC0415
+
         d = dict(src_dict)
+        provider = check_project_with_key_llm_provider(d.pop("provider"))
 
         def _parse_base_url(data: object) -> None | str:
             if data is None:
@@ -83,11 +116,31 @@ class ProjectWithKeyLlm:
 
         max_output_tokens = _parse_max_output_tokens(d.pop("max_output_tokens"))
 
+        def _parse_monthly_token_limit(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast("int | None", data)
+
+        monthly_token_limit = _parse_monthly_token_limit(d.pop("monthly_token_limit"))
+
+        vision = d.pop("vision")
+
+        fallbacks = []
+        _fallbacks = d.pop("fallbacks")
+        for fallbacks_item_data in _fallbacks:
+            fallbacks_item = ProjectWithKeyLlmFallbacksItem.from_dict(fallbacks_item_data)
+
+            fallbacks.append(fallbacks_item)
+
         project_with_key_llm = cls(
+            provider=provider,
             base_url=base_url,
             model=model,
             temperature=temperature,
             max_output_tokens=max_output_tokens,
+            monthly_token_limit=monthly_token_limit,
+            vision=vision,
+            fallbacks=fallbacks,
         )
 
         project_with_key_llm.additional_properties = d

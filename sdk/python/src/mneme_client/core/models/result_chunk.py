@@ -25,6 +25,8 @@ class ResultChunk:
         slide (int | Unset): slide of a presentation, from 1
         sheet (str | Unset): sheet of a spreadsheet
         cells (str | Unset): range of cells of the sheet, such as `B2:D14`
+        line (int | Unset): first line of the passage in a text file, from 1
+        line_end (int | Unset): its last line
         from_seconds (float | Unset): where the passage begins in the recording that subtitles belong to
         to_seconds (float | Unset): where it ends
         symbol (str | Unset): function, class or other definition of source code
@@ -44,6 +46,8 @@ class ResultChunk:
     slide: int | Unset = UNSET
     sheet: str | Unset = UNSET
     cells: str | Unset = UNSET
+    line: int | Unset = UNSET
+    line_end: int | Unset = UNSET
     from_seconds: float | Unset = UNSET
     to_seconds: float | Unset = UNSET
     symbol: str | Unset = UNSET
@@ -72,6 +76,10 @@ class ResultChunk:
         sheet = self.sheet
 
         cells = self.cells
+
+        line = self.line
+
+        line_end = self.line_end
 
         from_seconds = self.from_seconds
 
@@ -118,6 +126,10 @@ class ResultChunk:
             field_dict["sheet"] = sheet
         if cells is not UNSET:
             field_dict["cells"] = cells
+        if line is not UNSET:
+            field_dict["line"] = line
+        if line_end is not UNSET:
+            field_dict["line_end"] = line_end
         if from_seconds is not UNSET:
             field_dict["from_seconds"] = from_seconds
         if to_seconds is not UNSET:
@@ -155,6 +167,10 @@ class ResultChunk:
         sheet = d.pop("sheet", UNSET)
 
         cells = d.pop("cells", UNSET)
+
+        line = d.pop("line", UNSET)
+
+        line_end = d.pop("line_end", UNSET)
 
         from_seconds = d.pop("from_seconds", UNSET)
 
@@ -200,6 +216,8 @@ class ResultChunk:
             slide=slide,
             sheet=sheet,
             cells=cells,
+            line=line,
+            line_end=line_end,
             from_seconds=from_seconds,
             to_seconds=to_seconds,
             symbol=symbol,

@@ -10,6 +10,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.result_metadata import ResultMetadata
+    from ..models.search_result_answer_spans_item import SearchResultAnswerSpansItem
     from ..models.search_result_explain import SearchResultExplain
 
 
@@ -26,6 +27,8 @@ class SearchResult:
         memory_id (str):
         metadata (ResultMetadata): metadata of the memory, plus two fields
         cited (bool | Unset): only in the sources of an answer: whether the answer cites this passage
+        answer_spans (list[SearchResultAnswerSpansItem] | Unset): words of `content` that answer, in code points, in
+            order; empty: it was read, and none answer; absent: it was not read
         explain (SearchResultExplain | Unset):
     """
 
@@ -35,6 +38,7 @@ class SearchResult:
     memory_id: str
     metadata: ResultMetadata
     cited: bool | Unset = UNSET
+    answer_spans: list[SearchResultAnswerSpansItem] | Unset = UNSET
     explain: SearchResultExplain | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -50,6 +54,13 @@ class SearchResult:
         metadata = self.metadata.to_dict()
 
         cited = self.cited
+
+        answer_spans: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.answer_spans, Unset):
+            answer_spans = []
+            for answer_spans_item_data in self.answer_spans:
+                answer_spans_item = answer_spans_item_data.to_dict()
+                answer_spans.append(answer_spans_item)
 
         explain: dict[str, Any] | Unset = UNSET
         if not isinstance(self.explain, Unset):
@@ -68,6 +79,8 @@ class SearchResult:
         )
         if cited is not UNSET:
             field_dict["cited"] = cited
+        if answer_spans is not UNSET:
+            field_dict["answer_spans"] = answer_spans
         if explain is not UNSET:
             field_dict["explain"] = explain
 
@@ -76,6 +89,7 @@ class SearchResult:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.result_metadata import ResultMetadata  # noqa: PLC0415
+        from ..models.search_result_answer_spans_item import SearchResultAnswerSpansItem  # noqa: PLC0415
         from ..models.search_result_explain import SearchResultExplain  # noqa: PLC0415
 
         d = dict(src_dict)
@@ -91,6 +105,15 @@ class SearchResult:
 
         cited = d.pop("cited", UNSET)
 
+        _answer_spans = d.pop("answer_spans", UNSET)
+        answer_spans: list[SearchResultAnswerSpansItem] | Unset = UNSET
+        if _answer_spans is not UNSET:
+            answer_spans = []
+            for answer_spans_item_data in _answer_spans:
+                answer_spans_item = SearchResultAnswerSpansItem.from_dict(answer_spans_item_data)
+
+                answer_spans.append(answer_spans_item)
+
         _explain = d.pop("explain", UNSET)
         explain: SearchResultExplain | Unset
         if isinstance(_explain, Unset):
@@ -105,6 +128,7 @@ class SearchResult:
             memory_id=memory_id,
             metadata=metadata,
             cited=cited,
+            answer_spans=answer_spans,
             explain=explain,
         )
 

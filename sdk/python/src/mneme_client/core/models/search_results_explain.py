@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.search_results_explain_calibration import (
+    SearchResultsExplainCalibration,
+    check_search_results_explain_calibration,
+)
 from ..models.search_results_explain_mode import SearchResultsExplainMode, check_search_results_explain_mode
 from ..types import UNSET, Unset
 
@@ -30,6 +34,11 @@ class SearchResultsExplain:
         as_of (datetime.datetime): ISO 8601, UTC
         evidence (float | None): probability that one of the passages found answers the question; null if there are
             none. `min_evidence` is compared with it
+        calibration (SearchResultsExplainCalibration): where the curves of the scores come from; `none`: they are no
+            probabilities
+        uncalibrated (bool | Unset): true: the models have no curves, so scores are no probabilities
+        degraded (Literal['embedder_unavailable'] | Unset): why only words were searched for: the server of the remote
+            embedding model does not answer
         time (SearchResultsExplainTime | Unset): the time that the query names, end exclusive; passages of this time
             gain score
     """
@@ -39,6 +48,9 @@ class SearchResultsExplain:
     admissible: int
     as_of: datetime.datetime
     evidence: float | None
+    calibration: SearchResultsExplainCalibration
+    uncalibrated: bool | Unset = UNSET
+    degraded: Literal["embedder_unavailable"] | Unset = UNSET
     time: SearchResultsExplainTime | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -57,6 +69,12 @@ class SearchResultsExplain:
         evidence: float | None
         evidence = self.evidence
 
+        calibration: str = self.calibration
+
+        uncalibrated = self.uncalibrated
+
+        degraded = self.degraded
+
         time: dict[str, Any] | Unset = UNSET
         if not isinstance(self.time, Unset):
             time = self.time.to_dict()
@@ -70,8 +88,13 @@ class SearchResultsExplain:
                 "admissible": admissible,
                 "asOf": as_of,
                 "evidence": evidence,
+                "calibration": calibration,
             }
         )
+        if uncalibrated is not UNSET:
+            field_dict["uncalibrated"] = uncalibrated
+        if degraded is not UNSET:
+            field_dict["degraded"] = degraded
         if time is not UNSET:
             field_dict["time"] = time
 
@@ -103,6 +126,14 @@ class SearchResultsExplain:
 
         evidence = _parse_evidence(d.pop("evidence"))
 
+        calibration = check_search_results_explain_calibration(d.pop("calibration"))
+
+        uncalibrated = d.pop("uncalibrated", UNSET)
+
+        degraded = cast("Literal['embedder_unavailable'] | Unset", d.pop("degraded", UNSET))
+        if degraded != "embedder_unavailable" and not isinstance(degraded, Unset):
+            raise ValueError(f"degraded must match const 'embedder_unavailable', got '{degraded}'")
+
         _time = d.pop("time", UNSET)
         time: SearchResultsExplainTime | Unset
         if isinstance(_time, Unset):
@@ -116,6 +147,9 @@ class SearchResultsExplain:
             admissible=admissible,
             as_of=as_of,
             evidence=evidence,
+            calibration=calibration,
+            uncalibrated=uncalibrated,
+            degraded=degraded,
             time=time,
         )
 

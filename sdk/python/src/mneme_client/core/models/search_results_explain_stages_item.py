@@ -18,7 +18,7 @@ class SearchResultsExplainStagesItem:
         name (str):
         ms (float):
         candidates (int):
-        skipped (int | Unset): `rerank`: passages that it had not read when its deadline passed.
+        skipped (int | Unset): `rerank`, `read`: passages that were not read when the deadline passed.
     """
 
     name: str

@@ -1,0 +1,43 @@
+//! When an index has a graph, when the graph is saved, and how far searches walk in it.
+
+/// How the vectors of a project are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorIndexKind {
+    /// By a scan, or by a graph if there are `GraphLimits::auto_chunks_min` chunks.
+    Auto,
+    /// By a scan.
+    Scan,
+    /// By a graph (HNSW), and by a scan where that is faster or the graph cannot answer.
+    Hnsw,
+}
+
+/// Limits that tests set lower.
+#[derive(Debug, Clone, Copy)]
+pub struct GraphLimits {
+    /// Minimum number of chunks for which `Auto` means a graph, if scans begin with binary codes.
+    pub auto_chunks_min: usize,
+    /// The same for vectors that have too much in common for binary codes.
+    pub auto_chunks_min_without_codes: usize,
+    /// Minimum number of added rows after which the graph is saved.
+    pub save_rows_min: u32,
+    /// Minimum number of rows that a walk looks for, however few are wanted.
+    pub walk_wanted_min: usize,
+    /// Whether the thread that adds rows lets all others run first.
+    pub is_low_priority: bool,
+    /// Size of the stack of that thread.
+    pub stack_bytes: usize,
+}
+
+impl GraphLimits {
+    /// The limits of projects. Without codes, a walk takes half the time of a scan at 200,000 chunks, and finds one in
+    /// 500 of the true ten nearest less; with a walk for 1,000 rows, one in 80 less. With codes, a walk takes three
+    /// times as long as a scan there (docs/decisions/106-vector-graph.md). Building 100,000 rows takes some 20 s.
+    pub const DEFAULT: GraphLimits = GraphLimits {
+        auto_chunks_min: 5_000_000,
+        auto_chunks_min_without_codes: 1_000_000,
+        save_rows_min: 100_000,
+        walk_wanted_min: 2_000,
+        is_low_priority: true,
+        stack_bytes: 2 << 20,
+    };
+}

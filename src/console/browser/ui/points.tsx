@@ -1,0 +1,189 @@
+// Points on a canvas: zoom by wheel, pinch or keys, move by dragging, and one point that is looked at, by pointer or by
+// arrow keys. Thousands of points are drawn in one pass per colour.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../core/i18n.ts";
+import { isDark } from "../core/theme.ts";
+import { Button } from "./button.tsx";
+import { draw, type ShownPoint } from "./draw-points.ts";
+import { Lasso, Minus, Plus, RotateCcw } from "./icons.ts";
+import {
+  moved,
+  onCanvas,
+  onPlane,
+  type PlanePoint,
+  PointField,
+  type Sight,
+  type Size,
+  WHOLE,
+  zoomed,
+} from "./point-field.ts";
+
+/** A point that is looked at, and where it is on the canvas. */
+export interface Pointed {
+  readonly at: number;
+  readonly place: PlanePoint;
+  readonly size: Size;
+}
+
+interface PointsProps {
+  readonly label: string;
+  readonly points: readonly ShownPoint[];
+  readonly onPoint: (pointed: Pointed | null) => void;
+  readonly onOpen: (at: number) => void;
+  /** Whether the picture stands still, so that a page with more below it scrolls over it. */
+  readonly isStill?: boolean | undefined;
+  /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
+  readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
+}
+
+/** Distance in pixels at which a point is pointed at. */
+const REACH = 12;
+const STEP = 1.6;
+const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+};
+
+/** The canvas. */
+export default function Points({ label, points, onPoint, onOpen, onChosen, isStill = false }: PointsProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  const [sight, setSight] = useState<Sight>(WHOLE);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const field = useRef(new PointField(points));
+  if (field.current.points !== points) field.current = new PointField(points);
+  const drag = useRef<{ x: number; y: number; hasMoved: boolean } | null>(null);
+  const [isDrawing, setIsDrawing] = useState(false);
+  const [line, setLine] = useState<readonly PlanePoint[]>([]);
+  const drawn = useRef<readonly PlanePoint[]>([]);
+
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return;
+    const watch = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setSize({ width: entry.contentRect.width, height: entry.contentRect.height });
+    });
+    watch.observe(element);
+    // not passive, so that the page does not scroll while the wheel zooms
+    const wheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const { width, height } = element.getBoundingClientRect();
+      const factor = Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016));
+      setSight((before) => zoomed(before, factor, placeIn(event), { width, height }));
+    };
+    if (!isStill) element.addEventListener("wheel", wheel, { passive: false });
+    return () => {
+      watch.disconnect();
+      element.removeEventListener("wheel", wheel);
+    };
+  }, []);
+
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => draw(canvas.current, points, { size, sight, pointed, line }));
+    return () => cancelAnimationFrame(frame);
+  }, [points, size, sight, pointed, line, isDark.value]);
+
+  const look = (at: number | null, seen = sight) => {
+    setPointed(at);
+    const point = at === null ? undefined : points[at];
+    onPoint(at === null || point === undefined ? null : { at, place: onCanvas(point, size, seen), size });
+  };
+  const pointAt = (event: PointerEvent) => {
+    const place = placeIn(event);
+    const here = onPlane(place, size, sight);
+    const above = onPlane({ x: place.x, y: place.y - REACH }, size, sight);
+    return field.current.near(here, above.y - here.y);
+  };
+  // the line is kept beside its state, because the pointer may be lifted before the last point was drawn
+  const extend = (event: PointerEvent) => {
+    drawn.current = [...drawn.current, onPlane(placeIn(event), size, sight)];
+    setLine(drawn.current);
+  };
+  const close = () => {
+    onChosen?.(field.current.within(drawn.current), false);
+    drawn.current = [];
+    setLine([]);
+    setIsDrawing(false);
+  };
+  const move = (event: PointerEvent) => {
+    const from = drag.current;
+    if (from === null || isStill) return look(pointAt(event));
+    if (isDrawing) return extend(event);
+    const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
+    if (!from.hasMoved && Math.hypot(dx, dy) < 4) return;
+    drag.current = { x: event.clientX, y: event.clientY, hasMoved: true };
+    look(null);
+    setSight((before) => moved(before, dx, dy, size));
+  };
+  const enlarge = (factor: number) => {
+    look(null);
+    setSight((before) => zoomed(before, factor, { x: size.width / 2, y: size.height / 2 }, size));
+  };
+  const key = (event: KeyboardEvent) => {
+    const direction = ARROWS[event.key];
+    if (direction !== undefined && points.length > 0) {
+      const from = pointed ?? field.current.near(sight, 4) ?? 0;
+      const at = pointed === null ? from : field.current.beside(from, direction);
+      const point = points[at];
+      const seen = point === undefined || sight.zoom === 1 ? sight : { ...sight, x: point.x, y: point.y };
+      setSight(seen);
+      look(at, seen);
+    } else if (event.key === "Enter" && pointed !== null) onOpen(pointed);
+    else if (event.key === " " && pointed !== null && onChosen !== undefined) onChosen([pointed], true);
+    else if (event.key === "+") enlarge(STEP);
+    else if (event.key === "-") enlarge(1 / STEP);
+    else if (event.key === "Escape") look(null);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class={`points ${isStill ? "still" : ""}`}>
+      <div class="points-field" tabIndex={0} role="application" aria-label={label} onKeyDown={key}>
+        <canvas
+          ref={canvas}
+          class={isDrawing ? "drawing" : pointed === null ? "" : "pointing"}
+          onPointerDown={(event) => {
+            event.currentTarget.setPointerCapture(event.pointerId);
+            drag.current = { x: event.clientX, y: event.clientY, hasMoved: false };
+            if (isDrawing) extend(event);
+          }}
+          onPointerMove={move}
+          onPointerUp={(event) => {
+            const wasDragged = drag.current?.hasMoved === true;
+            drag.current = null;
+            if (isDrawing) return close();
+            if (wasDragged) return;
+            const at = pointAt(event);
+            // a finger first shows what is there, a second touch opens it
+            if (at !== null && (event.pointerType !== "touch" || at === pointed)) onOpen(at);
+            else look(at);
+          }}
+          onPointerLeave={() => look(null)}
+        />
+      </div>
+      {!isStill && (
+        <div class="points-tools">
+          <Button size="small" icon={Plus} label={t("Zoom in")} run={() => enlarge(STEP)} />
+          <Button size="small" icon={Minus} label={t("Zoom out")} run={() => enlarge(1 / STEP)} />
+          <Button size="small" icon={RotateCcw} label={t("Show all")} run={() => setSight(WHOLE)} />
+          {onChosen !== undefined && (
+            <Button
+              size="small"
+              icon={Lasso}
+              label={t("Select by a line around points")}
+              pressed={isDrawing}
+              run={() => setIsDrawing(!isDrawing)}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function placeIn(event: MouseEvent): PlanePoint {
+  return { x: event.offsetX, y: event.offsetY };
+}

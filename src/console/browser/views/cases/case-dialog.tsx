@@ -1,0 +1,63 @@
+// The dialog that stores a case by hand. The playground stores cases from results.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Case } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Field, Form, listOf } from "../../ui/form.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { UserField } from "../shared/user-field.tsx";
+
+interface CaseDialogProps {
+  readonly close: () => void;
+  readonly onStored: (stored: Case) => void;
+}
+
+/** The dialog. */
+export function CaseDialog({ close, onStored }: CaseDialogProps) {
+  const [query, setQuery] = useState("");
+  const [userId, setUserId] = useState("");
+  const [what, setWhat] = useState("memories");
+  const [ids, setIds] = useState("");
+  const isNothing = what === "nothing";
+  return (
+    <Dialog title={t("Add a case")} close={close}>
+      <Form
+        label={t("Add a case")}
+        verb={t("Store")}
+        disabled={query.trim() === "" || (!isNothing && ids.trim() === "")}
+        send={async () => {
+          const expected = isNothing ? { not_found: true } : { memory_ids: listOf(ids) };
+          const body = { query: query.trim(), expected, ...(userId.trim() !== "" && { userId: userId.trim() }) };
+          onStored(await call("createCase", { body }));
+          toast(t("The case was stored."));
+          close();
+        }}
+      >
+        <Field name="query" label={t("Question")} value={query} onValue={setQuery} autofocus />
+        <Field
+          name="what"
+          label={t("A search should find")}
+          value={what}
+          onValue={setWhat}
+          options={[
+            ["memories", t("these memories first")],
+            ["nothing", t("nothing")],
+          ]}
+        />
+        {!isNothing && (
+          <Field
+            name="expected"
+            label={t("Ids of the memories, separated by commas")}
+            placeholder="mem_…"
+            code
+            value={ids}
+            onValue={setIds}
+          />
+        )}
+        <UserField value={userId} onValue={setUserId} hint={t("Only memories of this user are searched; empty: all")} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,137 @@
+// Cases: questions with what a search should find, runs over all of them, and what changed since an earlier run.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { Case } from "../../core/calls.ts";
+import { t } from "../../core/i18n.ts";
+import { usePages, useResource, withItem } from "../../core/resource.ts";
+import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Button, LinkButton } from "../../ui/button.tsx";
+import { FlaskConical, ListChecks, Plus, Trash2 } from "../../ui/icons.ts";
+import { Ago, Badge, PageHead } from "../../ui/pieces.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+import { CaseDialog } from "./case-dialog.tsx";
+import { Runs } from "./runs.tsx";
+
+/** Most memories of a case that are named in the table. */
+const NAMED_MAX = 3;
+
+/** The view. */
+export default function Cases() {
+  const mayRead = rights.value?.memoriesRead === true;
+  const [isAdding, setIsAdding] = useState(false);
+  const cases = usePages((cursor, signal) => call("listCases", { query: { limit: 50, cursor }, signal }), []);
+  const add = (
+    <Button kind="primary" icon={Plus} run={() => setIsAdding(true)}>
+      {t("Add a case")}
+    </Button>
+  );
+  const remove = async ({ id }: Case) => {
+    await call("deleteCase", { params: { id } });
+    cases.edit((items) => items.filter((one) => one.id !== id));
+    toast(t("The case was deleted."));
+  };
+  const columns: readonly Column<Case>[] = [
+    {
+      head: t("Question"),
+      class: "main-cell",
+      cell: ({ query, userId }) =>
+        mayRead ? (
+          <a class="quiet-link" dir="auto" href={to(["playground"], { q: query, userId })}>
+            {query}
+          </a>
+        ) : (
+          query
+        ),
+    },
+    { head: t("Should be found"), cell: (one) => <Expected of={one} /> },
+    { head: t("User"), cell: ({ userId }) => userId ?? <span class="fine">{t("all")}</span> },
+    { head: t("Mode"), cell: ({ mode }) => mode ?? <span class="fine">{t("default")}</span> },
+    { head: t("Stored"), cell: ({ created_at: at }) => <Ago time={at} /> },
+    {
+      head: "",
+      class: "end",
+      cell: (one) => (
+        <Button
+          kind="ghost"
+          size="small"
+          icon={Trash2}
+          label={t("Delete the case “{query}”", { query: one.query })}
+          run={() => remove(one)}
+        />
+      ),
+    },
+  ];
+  return (
+    <div class="view">
+      <PageHead
+        title={t("Cases")}
+        text={t("Questions whose answer you know. Run them before and after a change, and see what it did.")}
+        actions={add}
+      />
+      {cases.items !== undefined && cases.items.length > 0 && <Runs />}
+      <Table
+        caption={t("Cases")}
+        columns={columns}
+        pages={cases}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty
+            icon={ListChecks}
+            title={t("No cases yet")}
+            action={
+              <>
+                {mayRead && (
+                  <LinkButton icon={FlaskConical} href={to(["playground"])}>
+                    {t("Open the playground")}
+                  </LinkButton>
+                )}
+                {add}
+              </>
+            }
+          >
+            {t("Ask in the playground, and say of a passage that it should be first, or that nothing should be found.")}
+          </Empty>
+        }
+      />
+      {isAdding && (
+        <CaseDialog
+          close={() => setIsAdding(false)}
+          onStored={(stored) => cases.edit((items) => withItem(items, stored))}
+        />
+      )}
+    </div>
+  );
+}
+
+function Expected({ of: { expected } }: { readonly of: Case }) {
+  const ids = expected.memory_ids;
+  if (ids === undefined) return <Badge tone="warn">{t("nothing")}</Badge>;
+  return (
+    <span class="stack-lines">
+      {ids.slice(0, NAMED_MAX).map((id) => (
+        <MemoryName key={id} id={id} />
+      ))}
+      {ids.length > NAMED_MAX && <span class="fine">{t("and {n} more", { n: ids.length - NAMED_MAX })}</span>}
+    </span>
+  );
+}
+
+/** A memory by its name, if the key may read it. */
+function MemoryName({ id }: { readonly id: string }) {
+  const mayRead = rights.value?.memoriesRead === true;
+  const memory = useResource(
+    async (signal) => (mayRead ? await call("getMemory", { params: { id }, signal }) : null),
+    [id],
+  );
+  if (!mayRead || memory.error !== undefined) return <code class="fine cut">{id}</code>;
+  return (
+    <a class="cut" dir="auto" href={to(["memories", id])} title={id}>
+      {memory.value == null ? "…" : nameOf(memory.value)}
+    </a>
+  );
+}

@@ -1,0 +1,185 @@
+// The map: each memory is a point, and points of similar meaning lie close together.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { MapPoint, MemoryMap as Places } from "../../core/calls.ts";
+import { countText, numberText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { filterOf, go, setFilters } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Field } from "../../ui/form.tsx";
+import { MapIcon } from "../../ui/icons.ts";
+import { lazily } from "../../ui/lazy.tsx";
+import { Card, PageHead } from "../../ui/pieces.tsx";
+import type { Pointed } from "../../ui/points.tsx";
+import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+import { UserField } from "../shared/user-field.tsx";
+import { Chosen } from "./chosen.tsx";
+import { bestGrouping, coloursOf, type Grouping, groupOf } from "./colours.ts";
+import { PointNote } from "./point-note.tsx";
+
+const Points = lazily(() => import("../../ui/points.tsx"));
+/** Time between two looks in milliseconds while places are computed. */
+const LOOK_MS = 1_500;
+const POINTS = 5_000;
+/** Most points that have the names of their memories beside them. */
+const NAMED_POINTS = 80;
+
+/** The view. */
+export default function MemoryMap() {
+  const userId = filterOf("userId");
+  const map = useResource(
+    (signal) => call("getMemoryMap", { query: { userId, limit: POINTS }, signal }),
+    [userId],
+    ({ state, total, points }) => (state === "building" || points.length < Math.min(total, POINTS) ? LOOK_MS : null),
+  );
+  const isConfined = rights.value?.isConfined === true;
+  const by = (filterOf("by") as Grouping | "") || bestGrouping(map.value?.points ?? [], !isConfined);
+  return (
+    <div class="view wide">
+      <PageHead
+        title={t("Map")}
+        text={t("Each point is a memory. Those that speak of similar things lie close together.")}
+      />
+      <div class="filters" role="search" aria-label={t("Filters")}>
+        <Field
+          name="by"
+          label={t("Colour")}
+          quiet
+          value={by}
+          options={[
+            ["type", t("Colour by type")],
+            ...(isConfined ? [] : ([["userId", t("Colour by user")]] as const)),
+            ["month", t("Colour by month")],
+            ["currency", t("Colour by currency")],
+          ]}
+          onValue={(one) => setFilters({ by: one })}
+        />
+        {!isConfined && (
+          <UserField quiet placeholder={t("Any user")} value={userId} onValue={(one) => setFilters({ userId: one })} />
+        )}
+      </div>
+      <Loaded from={map} lines={10}>
+        {(places) => <Shown key={userId} places={places} by={by} userId={userId} />}
+      </Loaded>
+    </div>
+  );
+}
+
+/** Names of the memories of a map that has few, by id; of more, their names would lie on top of each other. */
+function useNames(points: readonly MapPoint[], userId: string): ReadonlyMap<string, string> {
+  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
+  const isFew = points.length > 0 && points.length <= NAMED_POINTS;
+  useEffect(() => {
+    if (!isFew) return;
+    const stop = new AbortController();
+    call("listMemories", { query: { userId, limit: 100 }, signal: stop.signal }).then(
+      ({ data }) => setNames(new Map(data.map((memory) => [memory.id, nameOf(memory)]))),
+      () => undefined, // the points can do without
+    );
+    return () => stop.abort();
+  }, [isFew, points.length, userId]);
+  return names;
+}
+
+interface ShownProps {
+  readonly places: Places;
+  readonly by: Grouping;
+  readonly userId: string;
+}
+
+function Shown({ places, by, userId }: ShownProps) {
+  const { state, total, points } = places;
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [only, setOnly] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const legend = useMemo(() => coloursOf(points, by), [points, by]);
+  const shown = useMemo(
+    () => (only === null ? points : points.filter((point) => legend.nameOf(groupOf(point, by)) === only)),
+    [points, only, legend],
+  );
+  const names = useNames(points, userId);
+  const drawn = useMemo(
+    () =>
+      shown.map((point) => ({
+        ...{ x: point.x, y: point.y, isDim: chosen.size > 0 ? !chosen.has(point.memory_id) : point.is_superseded },
+        colour: legend.colourOf(groupOf(point, by)),
+        label: names.get(point.memory_id) ?? "",
+      })),
+    [shown, legend, names, chosen],
+  );
+  if (state === "building")
+    return (
+      <Card>
+        <p class="fine" role="status">
+          {t("Places are being computed. This takes some seconds the first time.")}
+        </p>
+        <Skeleton lines={8} height={24} />
+      </Card>
+    );
+  if (points.length === 0)
+    return (
+      <Card>
+        <Empty icon={MapIcon} title={t("No memories yet")}>
+          {t("Stored memories get a place on the map as soon as they are processed.")}
+        </Empty>
+      </Card>
+    );
+  const choose = (numbers: readonly number[], isToggled: boolean) => {
+    const ids = numbers.map((at) => shown[at]?.memory_id).filter((id) => id !== undefined);
+    const next = new Set(isToggled ? chosen : []);
+    for (const id of ids) if (!next.delete(id)) next.add(id);
+    setChosen(next);
+  };
+  const open = (point: MapPoint | undefined) => point !== undefined && go(["memories", point.memory_id]);
+  return (
+    <>
+      <Card class="map">
+        <div class="stack">
+          <div class="map-frame">
+            <Points
+              label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
+                n: shown.length,
+              })}
+              points={drawn}
+              onPoint={setPointed}
+              onOpen={(at) => open(shown[at])}
+              onChosen={choose}
+            />
+            {pointed !== null && shown[pointed.at] !== undefined && (
+              <PointNote point={shown[pointed.at] as MapPoint} pointed={pointed} />
+            )}
+          </div>
+          <div class="legend" role="group" aria-label={t("Show only")}>
+            {legend.entries.map(({ name, title, colour, count }) => (
+              <button
+                key={name}
+                type="button"
+                class="legend-button"
+                aria-pressed={only === name}
+                onClick={() => {
+                  setPointed(null);
+                  setOnly(only === name ? null : name);
+                }}
+              >
+                <span class="legend-dot" style={{ background: `var(--${colour})` }} />
+                <span class="cut" dir="auto">
+                  {title}
+                </span>
+                <span class="fine number">{numberText(count)}</span>
+              </button>
+            ))}
+          </div>
+          <p class="fine">
+            {countText(total, "1 memory", "{n} memories")}
+            {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
+            {points.some(({ is_superseded: isOld }) => isOld) && ` · ${t("Pale ones are superseded by newer ones.")}`}
+          </p>
+        </div>
+      </Card>
+      {chosen.size > 0 && <Chosen ids={[...chosen]} clear={() => setChosen(new Set())} />}
+    </>
+  );
+}

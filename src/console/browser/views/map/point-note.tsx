@@ -1,0 +1,90 @@
+// What stands beside a point that is looked at: the beginning of its memory's text.
+
+import { useEffect, useState } from "preact/hooks";
+import { call, pause } from "../../core/api.ts";
+import type { MapPoint, Memory } from "../../core/calls.ts";
+import { dayText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { Badge } from "../../ui/pieces.tsx";
+import type { Pointed } from "../../ui/points.tsx";
+import { nameOf } from "../shared/memory-names.ts";
+
+/** Time in milliseconds for which a point is looked at before its text is read. */
+const REST_MS = 120;
+const TEXT_CHARACTERS = 220;
+const KEPT = 200;
+/** Width in pixels below which the canvas counts as narrow, and distance of the note from its point. */
+const NARROW = 560;
+const BESIDE = 14;
+/** Memories that were read, so that looking back asks for nothing. */
+const known = new Map<string, Memory>();
+
+interface NoteProps {
+  readonly point: MapPoint;
+  readonly pointed: Pointed;
+}
+
+/** The note. */
+export function PointNote({ point, pointed }: NoteProps) {
+  const { memory_id: id, type, userId } = point;
+  const [memory, setMemory] = useState<Memory | null>(known.get(id) ?? null);
+  useEffect(() => {
+    setMemory(known.get(id) ?? null);
+    if (known.has(id)) return;
+    const stop = new AbortController();
+    void readAfterRest(id, stop.signal).then((read) => {
+      if (read !== null && !stop.signal.aborted) setMemory(read);
+    });
+    return () => stop.abort();
+  }, [id]);
+  const name = memory === null ? "…" : nameOf(memory);
+  const text = memory?.content.slice(0, TEXT_CHARACTERS) ?? "";
+  const isTitled = memory === null || !text.replace(/\s+/g, " ").startsWith(name);
+  return (
+    <div class="point-note" role="status" style={placeOf(pointed)}>
+      {isTitled && (
+        <strong class="cut" dir="auto">
+          {name}
+        </strong>
+      )}
+      {memory !== null && (
+        <p dir="auto">
+          {text}
+          {memory.content.length > TEXT_CHARACTERS && "…"}
+        </p>
+      )}
+      <p class="badges">
+        {type !== null && <Badge>{type}</Badge>}
+        {userId !== null && <Badge>{t("user {id}", { id: userId })}</Badge>}
+        <Badge>{dayText(point.created_at)}</Badge>
+        {point.is_superseded && <Badge tone="warn">{t("superseded by a newer memory")}</Badge>}
+      </p>
+    </div>
+  );
+}
+
+/** Where the note stands: beside the point, on a narrow canvas at the other end. */
+function placeOf({ place, size }: Pointed): Record<string, string> {
+  const isLow = place.y > size.height / 2;
+  if (size.width < NARROW) {
+    return { left: "8px", right: "48px", width: "auto", maxWidth: "none", [isLow ? "top" : "bottom"]: "8px" };
+  }
+  const isRight = place.x > size.width / 2;
+  return {
+    ...(isRight ? { right: `${size.width - place.x + BESIDE}px` } : { left: `${place.x + BESIDE}px` }),
+    ...(isLow ? { bottom: `${size.height - place.y + BESIDE}px` } : { top: `${place.y + BESIDE}px` }),
+  };
+}
+
+/** The memory; null if it cannot be read, or is not looked at any more. */
+async function readAfterRest(id: string, signal: AbortSignal): Promise<Memory | null> {
+  try {
+    await pause(REST_MS, signal);
+    const memory = await call("getMemory", { params: { id }, signal });
+    if (known.size >= KEPT) known.clear();
+    known.set(id, memory);
+    return memory;
+  } catch {
+    return null; // the note then shows what the map knows
+  }
+}

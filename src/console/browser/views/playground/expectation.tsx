@@ -1,0 +1,37 @@
+// Stores what a person expects of a question as a case.
+
+import { call } from "../../core/api.ts";
+import { t } from "../../core/i18n.ts";
+import { go } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Target } from "../../ui/icons.ts";
+import { toast } from "../../ui/toast.tsx";
+
+interface ExpectationProps {
+  readonly query: string;
+  readonly userId: string;
+  /** The memory that should be first; null: nothing should be found. */
+  readonly memoryId: string | null;
+}
+
+/** The button; nothing for keys that may not store cases. */
+export function Expectation({ query, userId, memoryId }: ExpectationProps) {
+  if (rights.value?.project !== true || rights.value.isConfined) return null;
+  const store = async () => {
+    const expected = memoryId === null ? { not_found: true } : { memory_ids: [memoryId] };
+    await call("createCase", { body: { query, expected, ...(userId !== "" && { userId }) } });
+    toast(t("The case was stored."), { label: t("Open cases"), run: () => go(["cases"]) });
+  };
+  return (
+    <Button
+      kind="ghost"
+      size="small"
+      icon={Target}
+      title={t("Stores the question as a case, which can be run again after a change")}
+      run={store}
+    >
+      {memoryId === null ? t("Nothing should be found") : t("This should be first")}
+    </Button>
+  );
+}

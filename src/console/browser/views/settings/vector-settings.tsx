@@ -1,0 +1,80 @@
+// How the vectors of the project are searched, and the graph of vectors that is being built.
+
+import { useState } from "preact/hooks";
+import { call } from "../../core/api.ts";
+import type { VectorIndex } from "../../core/calls.ts";
+import { numberText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { Field, Form } from "../../ui/form.tsx";
+import { Network } from "../../ui/icons.ts";
+import { Badge, Card, Meter } from "../../ui/pieces.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import type { SettingsProps } from "./answer-settings.tsx";
+
+/** Time in milliseconds between looks while a graph is built. */
+const LOOK_MS = 3_000;
+
+/** The card. */
+export function VectorSettings({ project, save }: SettingsProps) {
+  const [chosen, setChosen] = useState<string>(project.vector_index);
+  const index = useResource(
+    (signal) => call("getVectorIndex", { signal }),
+    [project.vector_index],
+    ({ build }) => (build?.state === "building" ? LOOK_MS : null),
+  );
+  return (
+    <Card title={t("Search of vectors")} icon={Network}>
+      <div class="stack">
+        <Loaded from={index} lines={1}>
+          {(value) => <IndexState index={value} />}
+        </Loaded>
+        <Form
+          label={t("Search of vectors")}
+          verb={t("Save")}
+          disabled={chosen === project.vector_index}
+          send={async () => {
+            await save({ vector_index: chosen });
+            toast(t("Saved."));
+          }}
+        >
+          <Field
+            name="vector_index"
+            label={t("Method")}
+            value={chosen}
+            onValue={setChosen}
+            options={[
+              ["auto", t("automatic: by the graph from 5 million passages on")],
+              ["scan", t("scan: all vectors are compared, exact")],
+              ["hnsw", t("graph: quicker with millions, needs more memory")],
+            ]}
+            hint={t("Scopes and filters hold in each. A graph is built in the background.")}
+          />
+        </Form>
+      </div>
+    </Card>
+  );
+}
+
+function IndexState({ index: { active, build } }: { readonly index: VectorIndex }) {
+  return (
+    <>
+      <p class="row">
+        {t("Searches now use")} <Badge tone="good">{active === "hnsw" ? t("the graph") : t("a scan")}</Badge>
+      </p>
+      {build?.state === "building" && (
+        <>
+          <Meter label={t("Vectors in the graph")} share={build.vectors_done / Math.max(1, build.vectors_total)} />
+          <p class="fine number">
+            {t("{n} of {total} vectors", {
+              n: numberText(build.vectors_done),
+              total: numberText(build.vectors_total),
+            })}
+          </p>
+        </>
+      )}
+      {build?.error && <p class="field-error">{build.error}</p>}
+    </>
+  );
+}

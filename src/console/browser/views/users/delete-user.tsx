@@ -1,0 +1,206 @@
+// Deleting a user: what there is, a typed confirmation, and a receipt that says what was deleted and what was found
+// after that.
+
+import { useState } from "preact/hooks";
+import { ApiError, call } from "../../core/api.ts";
+import type { Listed } from "../../core/calls.ts";
+import { timeIn } from "../../core/clock.ts";
+import { numberText, timeText } from "../../core/format.ts";
+import { t } from "../../core/i18n.ts";
+import { useResource } from "../../core/resource.ts";
+import { go } from "../../core/router.ts";
+import { ownKey, project, rights } from "../../core/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { CheckField, Field, Form } from "../../ui/form.tsx";
+import { CircleCheck, Download, Trash2 } from "../../ui/icons.ts";
+import { Loaded } from "../../ui/states.tsx";
+import { save } from "../shared/save.ts";
+
+const PAGE = 100;
+/** Most chats and events that are counted; of more, the number says so. */
+const COUNTED_MAX = 1_000;
+
+/** How much there is of a user; null: the key may not read it. */
+interface Amounts {
+  readonly memories: number | null;
+  readonly chats: number | null;
+  readonly events: number | null;
+}
+
+/** What was deleted, as the file says it. */
+interface Receipt {
+  readonly receipt: "mneme-user-deletion";
+  readonly version: 1;
+  readonly userId: string;
+  readonly projectId: string | null;
+  readonly keyId: string | null;
+  readonly with_memories_chats_and_events: boolean;
+  readonly deleted_at: string;
+  readonly before: Amounts;
+  readonly after: Amounts;
+}
+
+interface DeleteUserProps {
+  readonly id: string;
+  readonly close: () => void;
+}
+
+/** The dialog. */
+export function DeleteUser({ id, close }: DeleteUserProps) {
+  const before = useResource((signal) => amountsOf(id, signal), [id]);
+  const [isCascade, setIsCascade] = useState(true);
+  const [typed, setTyped] = useState("");
+  const [receipt, setReceipt] = useState<Receipt | null>(null);
+  const remove = async (amounts: Amounts) => {
+    await call("deleteUser", { params: { userId: id }, query: { cascade: isCascade || null } });
+    const after = await amountsOf(id, new AbortController().signal);
+    setReceipt({
+      ...{ receipt: "mneme-user-deletion", version: 1, userId: id },
+      ...{ projectId: project.value?.id ?? null, keyId: ownKey.value?.id ?? null },
+      ...{ with_memories_chats_and_events: isCascade, deleted_at: timeIn(0), before: amounts, after },
+    });
+  };
+  const leave = () => {
+    close();
+    if (receipt !== null) go(["users"]);
+  };
+  return (
+    <Dialog title={receipt === null ? t("Delete the user {id}?", { id }) : t("{id} is deleted", { id })} close={leave}>
+      {receipt !== null ? (
+        <ReceiptView receipt={receipt} close={leave} />
+      ) : (
+        <Loaded from={before} lines={3}>
+          {(amounts) => (
+            <Form
+              label={t("Delete the user {id}?", { id })}
+              verb={t("Delete")}
+              icon={Trash2}
+              disabled={typed.trim() !== id}
+              send={() => remove(amounts)}
+              beside={<Button run={close}>{t("Cancel")}</Button>}
+            >
+              <AmountTable label={t("What there is")} columns={[[t("Now"), amounts]]} />
+              <CheckField
+                label={t("Also delete memories, chats and events")}
+                hint={t("They go for good and at once. Without this, only the entry of the user goes.")}
+                checked={isCascade}
+                onChecked={setIsCascade}
+              />
+              <Field
+                name="typed"
+                label={t("Type {text} to confirm", { text: `“${id}”` })}
+                value={typed}
+                onValue={setTyped}
+                autofocus
+              />
+            </Form>
+          )}
+        </Loaded>
+      )}
+    </Dialog>
+  );
+}
+
+function ReceiptView({ receipt, close }: { readonly receipt: Receipt; readonly close: () => void }) {
+  const { userId, deleted_at: at, before, after } = receipt;
+  return (
+    <div class="stack" role="status">
+      <p class="row">
+        <CircleCheck size={18} aria-hidden="true" /> {t("Deleted on {time}.", { time: timeText(at) })}
+      </p>
+      <AmountTable
+        label={t("What was deleted")}
+        columns={[
+          [t("Before"), before],
+          [t("Found now"), after],
+        ]}
+      />
+      <div class="row">
+        <Button
+          kind="primary"
+          icon={Download}
+          run={() => save(`deletion-of-${userId}.json`, "application/json", JSON.stringify(receipt, null, 2))}
+        >
+          {t("Save the receipt")}
+        </Button>
+        <Button run={close}>{t("Done")}</Button>
+      </div>
+    </div>
+  );
+}
+
+interface AmountTableProps {
+  readonly label: string;
+  readonly columns: readonly (readonly [head: string, amounts: Amounts])[];
+}
+
+function AmountTable({ label, columns }: AmountTableProps) {
+  const rows = [
+    [t("Memories"), "memories"],
+    [t("Chats"), "chats"],
+    [t("Events"), "events"],
+  ] as const;
+  return (
+    <table class="amounts" aria-label={label}>
+      <thead>
+        <tr>
+          <th scope="col">{label}</th>
+          {columns.map(([head]) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, field]) => (
+          <tr key={field}>
+            <th scope="row">{name}</th>
+            {columns.map(([head, amounts]) => (
+              <td key={head} class="number">
+                {amountText(amounts[field])}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function amountText(amount: number | null): string {
+  if (amount === null) return "–";
+  return amount > COUNTED_MAX ? t("over {n}", { n: numberText(COUNTED_MAX) }) : numberText(amount);
+}
+
+async function amountsOf(id: string, signal: AbortSignal): Promise<Amounts> {
+  const known = rights.value;
+  const [memories, chats, events] = await Promise.all([
+    known?.memoriesRead ? call("countMemories", { query: { userId: id }, signal }) : null,
+    known?.chatsRead
+      ? countOf((cursor) => call("listChats", { query: { userId: id, limit: PAGE, cursor }, signal }))
+      : null,
+    known?.usersRead
+      ? countOf((cursor) => call("listEvents", { params: { userId: id }, query: { limit: PAGE, cursor }, signal }))
+      : null,
+  ]);
+  return { memories: memories?.count ?? null, chats, events };
+}
+
+/** Number of the items of a list, counted page by page; one more than is counted if there are more. */
+async function countOf(read: (cursor: string | null) => Promise<Listed<unknown>>): Promise<number> {
+  let count = 0;
+  let cursor: string | null = null;
+  try {
+    do {
+      const page: Listed<unknown> = await read(cursor);
+      count += page.data.length;
+      cursor = page.cursor;
+    } while (cursor !== null && count < COUNTED_MAX);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return 0; // there is no such user any more
+    throw error;
+  }
+  return cursor === null ? count : COUNTED_MAX + 1;
+}

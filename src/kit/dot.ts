@@ -1,0 +1,16 @@
+// The dot product, which is the cosine of unit vectors, and the logit of a linear probe, which is one with an offset.
+
+/** The dot product of two vectors of the same length. */
+export function dot(left: Float32Array, right: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < left.length; at += 1) sum += (left[at] ?? 0) * (right[at] ?? 0);
+  return sum;
+}
+
+/** The logit of a linear probe on a vector of unit length. */
+export function probeLogit(
+  { weights, bias }: { readonly weights: Float32Array; readonly bias: number },
+  vector: Float32Array,
+): number {
+  return dot(weights, vector) + bias;
+}

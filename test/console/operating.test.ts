@@ -1,0 +1,163 @@
+// What operators do in the console, in a browser on a real server: models, settings, selections on the map, the history
+// of a memory, and deleting a user with a receipt. Without Chromium these tests are skipped.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { type RemoteStub, startRemote } from "../support/remote-models.ts";
+import { until } from "../support/until.ts";
+import { goTo, type InBrowser, NO_BROWSER, startInBrowser, violationsOf } from "./in-browser.ts";
+
+const WAYS = ["models", "models?add=remote", "models?add=files", "settings?tab=embedder", "settings?tab=storage"];
+
+describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : ` (skipped: ${NO_BROWSER})`}`, () => {
+  let shown: InBrowser;
+  let page: Page;
+  let remote: RemoteStub;
+  beforeAll(async () => {
+    remote = await startRemote("tei");
+    shown = await startInBrowser();
+    await shown.mneme.store({ content: "Lena prefers meetings before noon.", userId: "lena" });
+    await shown.mneme.store({ content: "Omar leads the tide gauge project.", userId: "omar" });
+    page = await shown.open();
+  });
+  afterAll(async () => {
+    const problems = [...shown.problems];
+    await shown.stop();
+    await remote.stop();
+    expect(problems).toEqual([]);
+  });
+
+  test("views and dialogs of an operator have no violation of accessibility", async () => {
+    for (const way of WAYS) {
+      await goTo(page, `#/${way}`);
+      expect([way, await violationsOf(page)]).toEqual([way, []]);
+      await page.keyboard.press("Escape");
+    }
+  });
+
+  test("a model of another server is added, tested, offered to projects and deleted, and a refusal names its field", async () => {
+    await goTo(page, "#/models");
+    await page.getByRole("region", { name: "mneme-e5-small" }).getByText("built in").waitFor();
+    await page.getByRole("button", { name: "Add a model" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Interface of the service").selectOption("tei");
+    await dialog.getByLabel("Address").fill("no address");
+    await dialog.getByLabel("Model", { exact: true }).fill("bge-m3");
+    await dialog.getByRole("button", { name: "Add the model" }).click();
+    await dialog.locator(".field", { hasText: "Address" }).getByRole("alert").waitFor();
+    await dialog.getByLabel("Address").fill(remote.origin);
+    await dialog.getByRole("button", { name: "Add the model" }).click();
+    const model = page.getByRole("region", { name: "bge-m3", exact: true });
+    await model.getByText("ready", { exact: true }).waitFor();
+    await model.getByText("not calibrated").waitFor();
+    expect(await model.textContent()).toContain(remote.origin);
+    await model.getByRole("button", { name: "Test" }).click();
+    await page.getByRole("dialog").getByText("It computes what it should.").waitFor();
+    await page.keyboard.press("Escape");
+    await goTo(page, "#/settings?tab=embedder");
+    await page.getByRole("button", { name: "Change the model" }).waitFor();
+    expect(await page.getByLabel("Model", { exact: true }).locator("option").allTextContents()).toContain("bge-m3");
+    await goTo(page, "#/models");
+    await model.getByRole("button", { name: "More" }).click();
+    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Calibrate", "Delete"]);
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await until("it is gone", async () => (await model.count()) === 0);
+  });
+
+  test("the search of vectors is chosen, and questions show what a threshold does", async () => {
+    await goTo(page, "#/settings?tab=embedder");
+    const vectors = page.getByRole("region", { name: "Search of vectors" });
+    await vectors.getByText("a scan").waitFor();
+    await vectors.getByLabel("Method").selectOption("scan");
+    await vectors.getByRole("button", { name: "Save" }).click();
+    await until("it is stored", async () => {
+      return (await shown.mneme.call("GET", "/v1/project")).body.vector_index === "scan";
+    });
+    await goTo(page, "#/settings");
+    const tried = page.getByRole("region", { name: "Try it on questions" });
+    await tried.getByLabel(/^Questions/).fill("When does Lena like to meet?\nWho owns the moon?");
+    await tried.getByRole("button", { name: "Show their evidence" }).click();
+    await tried.getByRole("listitem").nth(1).waitFor();
+    const words = async () => tried.locator(".badge").allTextContents();
+    expect(await words()).toEqual(["answered", "refused"]);
+    await tried.getByRole("slider").fill("0");
+    expect(await words()).toEqual(["answered", "answered"]);
+  });
+
+  test("memories are selected on the map by a line and by keys, and the names are of its user", async () => {
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await goTo(page, "#/map?userId=lena");
+    const map = page.getByRole("application", { name: /^Map of 1 memories/ });
+    await map.waitFor();
+    await until("the names are read", () => asked.some((url) => url.includes("/v1/memories?userId=lena&limit=100")));
+    await goTo(page, "#/map");
+    await page.getByRole("application", { name: /^Map of 2 memories/ }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press(" ");
+    await page.getByRole("region", { name: "1 selected" }).getByRole("link").waitFor();
+    await page.getByRole("button", { name: "Select by a line around points" }).click();
+    const box = await page.locator("main canvas").boundingBox();
+    if (box === null) throw new Error("the map has no place on the page");
+    const [right, low] = [box.width - 60, box.height - 20];
+    const corners = [
+      [20, 20],
+      [right, 20],
+      [right, low],
+      [20, low],
+    ] as const;
+    const [first, ...others] = corners.map(([x, y]) => [box.x + x, box.y + y] as const);
+    await page.mouse.move(...(first as [number, number]));
+    await page.mouse.down();
+    for (const corner of others) await page.mouse.move(...(corner as [number, number]), { steps: 3 });
+    await page.mouse.up();
+    const selected = page.getByRole("region", { name: "2 selected" });
+    await selected.getByRole("link").nth(1).waitFor();
+    await page.getByRole("toolbar").getByRole("button", { name: "Tag" }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Tags" }).fill("from-map");
+    await page.getByRole("button", { name: "Add the tags" }).click();
+    await until("both have the tag", async () => {
+      return (await shown.mneme.call("GET", "/v1/memories/count?tag=from-map")).body.count === 2;
+    });
+  });
+
+  test("the history names the key that changed a memory", async () => {
+    const { body } = await shown.mneme.store({ content: "The workshop is in room 114.", userId: "lena" });
+    await goTo(page, `#/memories/${body.id}?tab=history`);
+    await page.getByText("by the key “operator”").first().waitFor();
+    expect(await page.getByRole("main").textContent()).not.toContain("key_");
+  });
+
+  test("the palette finds users and entities", async () => {
+    await goTo(page, "#/home");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("lena");
+    await page.getByRole("option", { name: /user$/ }).click();
+    await page.getByRole("heading", { name: "lena" }).waitFor();
+  });
+
+  test("a user is deleted with a receipt of what there was and what is found now", async () => {
+    await goTo(page, "#/users/omar");
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("row", { name: "Memories 1" }).waitFor();
+    expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/^Type/).fill("omar");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("row", { name: "Memories 1 0" }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      dialog.getByRole("button", { name: "Save the receipt" }).click(),
+    ]);
+    const receipt = JSON.parse(readFileSync(await download.path(), "utf8"));
+    expect(receipt).toMatchObject({
+      ...{ receipt: "mneme-user-deletion", userId: "omar", with_memories_chats_and_events: true },
+      ...{ before: { memories: 1, chats: 0, events: 0 }, after: { memories: 0, chats: 0, events: 0 } },
+    });
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { name: "Users" }).waitFor();
+    expect(await page.getByRole("link", { name: "omar" }).count()).toBe(0);
+  });
+});
