@@ -33,10 +33,9 @@ function randomDocument(random: () => number): string {
   const pick = <T>(choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T;
   const blank = () => (random() < 0.3 ? pick([" ", "\n", "\t\r\n", " ".repeat(3000)]) : "");
   const pieces = ["a", "é", "€", "😀", '\\"', "\\\\", "\\u0041", "\\ud83d\\ude00", "{[", "]}", ":,", "\\/", " ", "\\n"];
-  const text = () => {
-    const length = random() < 0.002 ? 40_000 : Math.floor(random() * 8);
-    return `"${Array.from({ length }, () => pick(pieces)).join("")}"`;
-  };
+  const quoted = (length: number) => `"${Array.from({ length }, () => pick(pieces)).join("")}"`;
+  const shortText = () => quoted(Math.floor(random() * 8));
+  const text = () => (random() < 0.002 ? quoted(40_000) : shortText());
   const scalar = () =>
     pick([
       text,
@@ -49,8 +48,8 @@ function randomDocument(random: () => number): string {
     const length = depth === 1 && random() < 0.02 ? 300 : Math.floor(random() * 4);
     const written = (inner: (at: number) => string) => Array.from({ length }, (_, at) => inner(at)).join(",");
     if (random() < 0.5) return `[${blank()}${written(() => `${blank()}${value(depth - 1)}${blank()}`)}]`;
-    // each name begins with its position, so that no name is given twice
-    const name = (at: number) => `${text().replace(/^"/, `"${at}${pick(["", "", "__proto__"])}`)}`;
+    // Each name begins with its position, so that no name is given twice. None is long: a body with one is refused.
+    const name = (at: number) => `${shortText().replace(/^"/, `"${at}${pick(["", "", "__proto__"])}`)}`;
     return `{${written((at) => `${blank()}${name(at)}${blank()}:${blank()}${value(depth - 1)}`)}${blank()}}`;
   };
   const wide = random() < 0.1 ? 200 : 2;
