@@ -30,13 +30,13 @@ export interface DeletionStore {
   /** The work of a deletion in status `processing`; null if it has ended or does not exist. */
   work(projectId: ProjectId, id: DeletionId): Promise<DeletionWork | null>;
   /**
-   * Notes that the deletion deleted `deleted` more memories. It continues at `cursor`; with null, it is completed.
-   * Returns null if it has ended or does not exist.
+   * Notes that the deletion deleted `deleted` more memories. It continues at `cursor` (null: at the beginning of the
+   * list), or is completed by the last step. Returns null if it has ended or does not exist.
    */
   advance(
     projectId: ProjectId,
     id: DeletionId,
-    step: { readonly deleted: number; readonly cursor: string | null },
+    step: { readonly deleted: number; readonly cursor: string | null; readonly isLast: boolean },
   ): Promise<Deletion | null>;
   /** Ends the deletion as failed. `message` is public. Does nothing if it has ended. */
   fail(projectId: ProjectId, id: DeletionId, message: string): Promise<void>;

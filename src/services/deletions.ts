@@ -1,11 +1,12 @@
 // Deletions by conditions: counts what matches, begins a deletion, and continues deletions in the background, even
 // after a restart. A step is one transaction, which deletes the matching memories of one page of the list and stores
-// the cursor of the next page. So each step happens exactly once, even if the server is killed.
+// the cursor of the next page, or of the same page if containers in it have too many parts. So each step happens
+// exactly once, even if the server is killed. A container and its parts are deleted in the same step.
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { matchesFilter, parseFilter } from "../domain/filter.ts";
-import type { DeletionId, ProjectId } from "../domain/ids.ts";
+import type { DeletionId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import { type Viewer, withinViewer } from "../domain/scope.ts";
@@ -16,10 +17,14 @@ import type { PublishedMemories } from "../ports/chunk-index.ts";
 import type { DeletionStore } from "../ports/deletion-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
+import { mayHaveParts } from "./container-parts.ts";
 import { hideAfterCommit } from "./memories.ts";
 import { countMatching } from "./memory-counts.ts";
 
-/** Memories that one step looks at: it takes about 10 ms if it deletes them all. */
+/**
+ * Memories that one step looks at: it takes about 10 ms if it deletes them all. After that many, parts included, it
+ * begins no further container, so that it deletes fewer, and one container with its parts (at most 1,000).
+ */
 const STEP_MEMORIES = 200;
 /** Pause between two steps in milliseconds, so that requests run between them. */
 const REST_MS = 5;
@@ -102,12 +107,16 @@ export class DeletionService {
     const made = await deletions.create(projectId, { conditions: withinViewer(viewer, asked), matched });
     const begun =
       matched === 0
-        ? await deletions.advance(projectId, made.id, { deleted: 0, cursor: null })
+        ? {
+            deletion: await deletions.advance(projectId, made.id, { deleted: 0, cursor: null, isLast: true }),
+            matching: 0,
+          }
         : await this.#step(transaction, projectId, made.id);
-    invariant(begun, "a deletion that was just created is in progress");
-    if (isExact && begun.status === "completed" && begun.deleted !== matched) throw otherNumber(matched, begun.deleted);
-    if (begun.status === "processing") transaction.afterCommit(() => this.#wake.abort());
-    return begun;
+    invariant(begun?.deletion, "a deletion that was just created is in progress");
+    const { deletion, matching } = begun;
+    if (isExact && deletion.status === "completed" && matching !== matched) throw otherNumber(matched, matching);
+    if (deletion.status === "processing") transaction.afterCommit(() => this.#wake.abort());
+    return deletion;
   }
 
   /** @throws Fault `job_not_found`, also for a deletion that is not limited to the user of a confined viewer */
@@ -166,19 +175,49 @@ export class DeletionService {
     }
   }
 
-  async #step(transaction: Transaction, projectId: ProjectId, id: DeletionId): Promise<Deletion | null> {
+  /**
+   * Deletes matching memories of one page. Returns how many of the memories that it deleted match, without the parts of
+   * containers that do not; null if the deletion has ended.
+   */
+  async #step(
+    transaction: Transaction,
+    projectId: ProjectId,
+    id: DeletionId,
+  ): Promise<{ readonly deletion: Deletion | null; readonly matching: number } | null> {
     const { memories, deletions } = transaction;
     const work = await deletions.work(projectId, id);
     if (work === null) return null;
     const page = await memories.list(projectId, listingOf(work.conditions, work.cursor));
-    const keys = page.items.filter(matcherOf(work.conditions)).map(({ key }) => key);
-    const removed = keys.length === 0 ? [] : await memories.removeMany(projectId, keys);
-    if (removed.length > 0) {
-      hideAfterCommit(transaction, this.#uses.index, projectId, removed);
+    const matching = page.items.filter(matcherOf(work.conditions));
+    const removed = new Set<MemoryKey>();
+    let isWhole = true;
+    for (const group of await groupsOf(memories, projectId, matching)) {
+      isWhole = removed.size < STEP_MEMORIES;
+      if (!isWhole) break;
+      for (const key of await memories.removeMany(projectId, group)) removed.add(key);
+    }
+    if (removed.size > 0) {
+      hideAfterCommit(transaction, this.#uses.index, projectId, [...removed]);
       transaction.afterCommit(this.#uses.wakeIngest);
     }
-    return deletions.advance(projectId, id, { deleted: removed.length, cursor: page.cursor });
+    const next = isWhole
+      ? { cursor: page.cursor, isLast: page.cursor === null }
+      : { cursor: work.cursor, isLast: false };
+    const deletion = await deletions.advance(projectId, id, { deleted: removed.size, ...next });
+    return { deletion, matching: matching.filter(({ key }) => removed.has(key)).length };
   }
+}
+
+/** The keys of memories in groups that are deleted at once: containers that have parts alone, the others together. */
+async function groupsOf(
+  memories: Pick<MemoryStore, "partCounts">,
+  projectId: ProjectId,
+  deleted: readonly Memory[],
+): Promise<readonly (readonly MemoryKey[])[]> {
+  const containers = deleted.filter(mayHaveParts).map(({ id }) => id);
+  const counts = await memories.partCounts(projectId, containers);
+  const [withParts, others] = [deleted.filter(({ id }) => counts.has(id)), deleted.filter(({ id }) => !counts.has(id))];
+  return [...(others.length === 0 ? [] : [others.map(({ key }) => key)]), ...withParts.map(({ key }) => [key])];
 }
 
 /** The error for a deletion of another number of memories than the caller expects. */

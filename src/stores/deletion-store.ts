@@ -79,13 +79,12 @@ export class StoredDeletions implements DeletionStore {
   async advance(
     projectId: ProjectId,
     id: DeletionId,
-    { deleted, cursor }: { readonly deleted: number; readonly cursor: string | null },
+    { deleted, cursor, isLast }: Parameters<DeletionStore["advance"]>[2],
   ): Promise<Deletion | null> {
     const step = { project: projectId, id, deleted, now: this.context.clock.now() };
-    const row =
-      cursor === null
-        ? await this.session.get<DeletionRow>(COMPLETE, step)
-        : await this.session.get<DeletionRow>(GO_ON, { ...step, cursor });
+    const row = isLast
+      ? await this.session.get<DeletionRow>(COMPLETE, step)
+      : await this.session.get<DeletionRow>(GO_ON, { ...step, cursor });
     return row === null ? null : toDeletion(row);
   }
 

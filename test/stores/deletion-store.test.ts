@@ -48,22 +48,24 @@ onEachDatabase("DeletionStore", (open) => {
   test("goes on at the cursor, sums what was deleted, and ends completed, without its conditions", async () => {
     const { id } = await create(CONDITIONS);
     clock.advance(10);
-    const advanced = await store.advance(project, id, { deleted: 2, cursor: "c1" });
+    const advanced = await store.advance(project, id, { deleted: 2, cursor: "c1", isLast: false });
     expect(advanced).toMatchObject({ status: "processing", deleted: 2, updatedAt: clock.now() });
     expect(await store.work(project, id)).toEqual({ conditions: CONDITIONS, cursor: "c1" });
     expect(await store.openOf(project)).toBe(1);
-    const ended = await store.advance(project, id, { deleted: 3, cursor: null });
+    expect(await store.advance(project, id, { deleted: 0, cursor: null, isLast: false })).toMatchObject({ deleted: 2 });
+    expect(await store.work(project, id)).toEqual({ conditions: CONDITIONS, cursor: null });
+    const ended = await store.advance(project, id, { deleted: 3, cursor: null, isLast: true });
     expect(ended).toMatchObject({ status: "completed", deleted: 5, error: null });
     expect(await store.get(project, id)).toEqual(ended);
     expect([await store.work(project, id), await store.openOf(project)]).toEqual([null, 0]);
-    expect(await store.advance(project, id, { deleted: 1, cursor: null })).toBeNull();
+    expect(await store.advance(project, id, { deleted: 1, cursor: null, isLast: true })).toBeNull();
     await store.fail(project, id, "late");
     expect(await store.get(project, id)).toEqual(ended);
   });
 
   test("ends failed with its reason", async () => {
     const { id } = await create(CONDITIONS);
-    await store.advance(project, id, { deleted: 2, cursor: "c1" });
+    await store.advance(project, id, { deleted: 2, cursor: "c1", isLast: false });
     await store.fail(project, id, "The store is gone.");
     expect(await store.get(project, id)).toMatchObject({ status: "failed", deleted: 2, error: "The store is gone." });
     expect(await store.work(project, id)).toBeNull();
@@ -77,7 +79,7 @@ onEachDatabase("DeletionStore", (open) => {
       null,
       0,
     ]);
-    expect(await store.advance(other, id, { deleted: 1, cursor: null })).toBeNull();
+    expect(await store.advance(other, id, { deleted: 1, cursor: null, isLast: true })).toBeNull();
     await store.fail(other, id, "foreign");
     await store.forgetUser(other, "u");
     expect(await store.work(project, id)).toEqual({ conditions: CONDITIONS, cursor: null });
@@ -89,7 +91,7 @@ onEachDatabase("DeletionStore", (open) => {
     const ids = async (limit: number) => (await store.open(limit)).map(({ id }) => id);
     expect(await store.open(1)).toEqual([{ projectId: project, id: a.id }]);
     expect(await ids(9)).toEqual([a.id, b.id, c.id]);
-    await store.advance(project, a.id, { deleted: 0, cursor: null });
+    await store.advance(project, a.id, { deleted: 0, cursor: null, isLast: true });
     expect(await ids(9)).toEqual([b.id, c.id]);
     await stores.accounts.removeProject(other);
     expect(await ids(9)).toEqual([c.id]);
@@ -98,7 +100,7 @@ onEachDatabase("DeletionStore", (open) => {
 
   test("forgetUser removes those of a user only, also in progress", async () => {
     const [running, ended, all] = [await create({ userId: "u" }), await create({ userId: "u" }), await create()];
-    await store.advance(project, ended.id, { deleted: 0, cursor: null });
+    await store.advance(project, ended.id, { deleted: 0, cursor: null, isLast: true });
     await store.forgetUser(project, "u");
     expect([await store.get(project, running.id), await store.get(project, ended.id)]).toEqual([null, null]);
     expect(await store.get(project, all.id)).toEqual(all);
@@ -106,7 +108,7 @@ onEachDatabase("DeletionStore", (open) => {
 
   test("prune removes those that ended before a time, and never those in progress", async () => {
     const [running, early, late] = [await create(), await create(), await create()];
-    await store.advance(project, early.id, { deleted: 0, cursor: null });
+    await store.advance(project, early.id, { deleted: 0, cursor: null, isLast: true });
     clock.advance(5);
     await store.fail(project, late.id, "x");
     await store.prune(clock.now());
@@ -117,7 +119,7 @@ onEachDatabase("DeletionStore", (open) => {
   test("takes part in transactions", async () => {
     const { id } = await create(CONDITIONS);
     const undone = stores.transactions.run(async (tx) => {
-      await tx.deletions.advance(project, id, { deleted: 2, cursor: "c1" });
+      await tx.deletions.advance(project, id, { deleted: 2, cursor: "c1", isLast: false });
       await tx.deletions.create(project, { conditions: {}, matched: 1 });
       throw new Error("undone");
     });

@@ -32,7 +32,9 @@ export const Job = Type.Object(
     id: Text({ description: "job_…" }),
     status: OneOf(["processing", "completed", "failed"]),
     matched: Type.Integer({ description: "memories that matched when the job was accepted" }),
-    deleted: Type.Integer({ description: "memories deleted so far: absent from every answer" }),
+    deleted: Type.Integer({
+      description: "memories deleted so far, with the parts of containers: absent from every answer",
+    }),
     created_at: Time,
     updated_at: Time,
     error: Type.Optional(

@@ -749,7 +749,7 @@ export type Job = {
      */
     matched: number;
     /**
-     * memories deleted so far: absent from every answer
+     * memories deleted so far, with the parts of containers: absent from every answer
      */
     deleted: number;
     /**

@@ -24,7 +24,7 @@ class Job:
         id (str): job_…
         status (JobStatus):
         matched (int): memories that matched when the job was accepted
-        deleted (int): memories deleted so far: absent from every answer
+        deleted (int): memories deleted so far, with the parts of containers: absent from every answer
         created_at (datetime.datetime): ISO 8601, UTC
         updated_at (datetime.datetime): ISO 8601, UTC
         error (JobError | Unset): present when failed
