@@ -5,6 +5,12 @@
 import type { ProjectId } from "../domain/ids.ts";
 import { tokenVerdict } from "../domain/quota.ts";
 import type { TokenLimits, TokenReservation } from "../ports/coordination.ts";
+import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
+
+/** The daily limits of ingestion, in a process that is the only one of its service. */
+export function localDailyTokens(extractions: Pick<LlmExtractionStore, "tokensToday">): TokenLimits {
+  return new RunningTokens((projectId) => extractions.tokensToday(projectId));
+}
 
 /** The tokens of running calls, by project. */
 export class RunningTokens implements TokenLimits {

@@ -28,6 +28,7 @@ export interface WorkDependencies {
   readonly storage: Storage;
   readonly tasks: NodeTasks;
   readonly monthlyTokens: TokenLimits;
+  readonly dailyTokens: TokenLimits;
   readonly index: ChunkIndex;
   readonly models: Models;
   readonly model: LanguageModel;
@@ -87,12 +88,9 @@ function createWorker({ config, log, clock }: Surroundings, uses: WorkDependenci
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
   const monthlyTokens = new MonthlyTokens(uses.monthlyTokens, clock);
-  const extractor = new LlmExtractor({ accounts, extractions, model: uses.model, operator, monthlyTokens, clock, log });
-  const describer = new PictureDescriber({
-    ...{ extractions, model: uses.model, operator, monthlyTokens, log },
-    dailyTokens: extractor.dailyTokens,
-    shrinker: createPictureShrinker(log),
-  });
+  const calling = { extractions, model: uses.model, operator, monthlyTokens, dailyTokens: uses.dailyTokens, log };
+  const extractor = new LlmExtractor({ ...calling, accounts, clock });
+  const describer = new PictureDescriber({ ...calling, shrinker: createPictureShrinker(log) });
   return new IngestWorker({
     describer,
     stores,

@@ -6,6 +6,7 @@ import { InFlight } from "../account/idempotency.ts";
 import { localMonthlyTokens } from "../account/monthly-tokens.ts";
 import { QueryQuota } from "../account/query-quota.ts";
 import { RATE_WINDOW_MS } from "../account/rate-limits.ts";
+import { localDailyTokens } from "../account/running-tokens.ts";
 import { SlidingWindow } from "../account/sliding-window.ts";
 import type { Config } from "../config.ts";
 import type { NodeIdentity } from "../domain/system.ts";
@@ -13,6 +14,7 @@ import { type Clock, systemClock } from "../kit/clock.ts";
 import { VERSION } from "../kit/version.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Coordination } from "../ports/coordination.ts";
+import type { LlmExtractionStore } from "../ports/llm-extraction-store.ts";
 import type { PostgresCoordination } from "../stores/postgres/coordination.ts";
 
 /**
@@ -29,7 +31,13 @@ export function identityOf({ role }: Pick<Config, "role">): NodeIdentity {
 
 /** The coordination of the only process of a service, in memory. */
 export function localCoordination(
-  accounts: Pick<AccountStore, "usage">,
+  {
+    accounts,
+    extractions,
+  }: {
+    readonly accounts: Pick<AccountStore, "usage">;
+    readonly extractions: Pick<LlmExtractionStore, "tokensToday">;
+  },
   clock: Clock,
   identity: NodeIdentity,
 ): Coordination {
@@ -40,6 +48,7 @@ export function localCoordination(
     failures: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_ADDRESSES_MAX }),
     quotas: new QueryQuota(accounts, clock),
     monthlyTokens: localMonthlyTokens(accounts),
+    dailyTokens: localDailyTokens(extractions),
     flights: new InFlight(),
     tasks: { isMine: () => true },
   };
@@ -51,11 +60,11 @@ export function localCoordination(
  *   system's
  */
 export function sharedCoordination(postgres: PostgresCoordination, clock: Clock): Coordination {
-  const { quotas, monthlyTokens, flights, tasks } = postgres;
+  const { quotas, monthlyTokens, dailyTokens, flights, tasks } = postgres;
   const now = clock === systemClock ? undefined : () => clock.now();
   return {
     callers: postgres.window("key", RATE_WINDOW_MS, now),
     failures: postgres.window("address", RATE_WINDOW_MS, now),
-    ...{ quotas, monthlyTokens, flights, tasks, nodes: () => postgres.nodes() },
+    ...{ quotas, monthlyTokens, dailyTokens, flights, tasks, nodes: () => postgres.nodes() },
   };
 }

@@ -121,14 +121,18 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   await repair(storage, index, log);
   await warnOfAbsentModels(surroundings, { storage, index, embedders: models.embedders });
   const { stores } = storage;
-  const coordination = storage.coordination ?? localCoordination(stores.accounts, clock, identityOf(config));
+  const coordination = storage.coordination ?? localCoordination(stores, clock, identityOf(config));
   const defaultProject = await stores.accounts.defaultProject();
   const firstKey = await ensureAdminKey(stores.accounts, defaultProject, config.adminKey);
   const local = new LocalCaller(defaultProject);
 
   const model = ports.connectLanguageModel(config, metrics, clock);
-  const { tasks, monthlyTokens } = coordination;
-  work = startBackgroundWork(surroundings, { storage, tasks, monthlyTokens, index, models, model }, closers);
+  const { tasks, monthlyTokens, dailyTokens } = coordination;
+  work = startBackgroundWork(
+    surroundings,
+    { storage, tasks, monthlyTokens, dailyTokens, index, models, model },
+    closers,
+  );
   const wakeIngest = () => work.worker.wake();
   const deletions = startDeletions(surroundings, { storage, index, wakeIngest }, closers);
   const guard = createAddressGuard({ allow: config.webhookAllow });

@@ -74,7 +74,7 @@ export interface TokenReservation {
   release(): void;
 }
 
-/** Token limits of projects in a period. */
+/** Token limits of projects in a period: a calendar month or a day (UTC). */
 export interface TokenLimits {
   /**
    * Reserves the estimated tokens of a call. While the running calls might use up a limit, it waits for their end,
@@ -118,8 +118,10 @@ export interface Coordination {
   /** Counts failed authentications by address. */
   readonly failures: RateWindow;
   readonly quotas: QueryQuotas;
-  /** Monthly limits of tokens. */
+  /** Monthly limits of the tokens of all calls. */
   readonly monthlyTokens: TokenLimits;
+  /** Daily limits of the tokens of ingestion. */
+  readonly dailyTokens: TokenLimits;
   readonly flights: Flights;
   readonly tasks: NodeTasks;
   /** The nodes of the service, and those that were seen within a day, in the order of their start. */

@@ -2,16 +2,14 @@
 // an extraction is still called by its earlier name, "finding".
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
-import { DAY_MS } from "../kit/clock.ts";
 import type { Job } from "../ports/job-store.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
 import type { Fact, LlmExtraction, LlmExtractionStore, PreviousExtraction } from "../ports/llm-extraction-store.ts";
 import type { StoreContext } from "./context.ts";
 import type { Dialect } from "./dialect.ts";
 import { extractionFromJson, extractionToJson } from "./rows/llm-extraction.ts";
-import { OPEN_PROJECT } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
-import { countUsage } from "./usage-rows.ts";
+import { countIngestionTokens, readTokensOfDay } from "./usage-rows.ts";
 
 // an extraction is valid for every version with the same content: indexing a memory again only gives it a new version
 const PREVIOUS = ({ isIn }: Dialect) => `SELECT memory_key AS asked, finding, memory_findings.version,
@@ -25,12 +23,6 @@ const KEEP = `INSERT INTO memory_findings (memory_key, version, content_sha256, 
     finding = excluded.finding`;
 const COUNT_MEMORY = `UPDATE memories SET prompt_tokens = prompt_tokens + $prompt,
     completion_tokens = completion_tokens + $completion WHERE memory_key = $key`;
-const COUNT_DAY = `INSERT INTO daily_ingestion_tokens AS known (project_key, day_start, prompt_tokens, completion_tokens)
-  SELECT project_key, $day, $prompt, $completion FROM projects WHERE id = $project AND deleted_at IS NULL
-  ON CONFLICT (project_key, day_start) DO UPDATE SET prompt_tokens = known.prompt_tokens + excluded.prompt_tokens,
-    completion_tokens = known.completion_tokens + excluded.completion_tokens`;
-const TODAY = `SELECT prompt_tokens + completion_tokens AS tokens FROM daily_ingestion_tokens
-  WHERE project_key = ${OPEN_PROJECT} AND day_start = $day`;
 
 type PreviousRow = { readonly finding: string | null; readonly version: bigint; readonly is_of_content: bigint };
 type FindingRow = { readonly finding: string };
@@ -62,17 +54,10 @@ export class StoredExtractions implements LlmExtractionStore {
 
   async countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): Promise<void> {
     await this.session.run(COUNT_MEMORY, { key: memory.key, prompt, completion });
-    await this.session.run(COUNT_DAY, { project: projectId, day: this.#today(), prompt, completion });
-    await countUsage(this.session, projectId, this.context.clock.now(), { queries: 0, prompt, completion });
+    await countIngestionTokens(this.session, projectId, this.context.clock.now(), { prompt, completion });
   }
 
   async tokensToday(projectId: ProjectId): Promise<number> {
-    const row = await this.session.get<{ tokens: bigint }>(TODAY, { project: projectId, day: this.#today() });
-    return row === null ? 0 : Number(row.tokens);
-  }
-
-  /** First instant of the current day (UTC), in Unix milliseconds. */
-  #today(): number {
-    return Math.floor(this.context.clock.now() / DAY_MS) * DAY_MS;
+    return readTokensOfDay(this.session, projectId, this.context.clock.now());
   }
 }

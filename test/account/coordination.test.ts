@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { InFlight } from "../../src/account/idempotency.ts";
 import { localMonthlyTokens } from "../../src/account/monthly-tokens.ts";
 import { QueryQuota } from "../../src/account/query-quota.ts";
+import { localDailyTokens } from "../../src/account/running-tokens.ts";
 import { SlidingWindow } from "../../src/account/sliding-window.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
@@ -24,6 +25,7 @@ coordinationContract("one process", async (clock) => {
     window: new SlidingWindow({ windowMs: WINDOW_MS, clock, keysMax: 100 }),
     quotas: new QueryQuota(stores.accounts, clock),
     monthlyTokens: localMonthlyTokens(stores.accounts),
+    dailyTokens: localDailyTokens(stores.extractions),
     flights: new InFlight(),
   };
   const project = await addProject(stores, "free");
@@ -39,8 +41,8 @@ withPostgres("Coordination", () => {
     const stores = [await openNode(database, "a"), await openNode(database, "b")] as const;
     const agreed = stores.map((node) => node.coordination(createLog("silent"), NODE));
     const [first, second] = agreed.map((each) => {
-      const { quotas, monthlyTokens, flights } = each;
-      return { window: each.window("key", WINDOW_MS, () => clock.now()), quotas, monthlyTokens, flights };
+      const { quotas, monthlyTokens, dailyTokens, flights } = each;
+      return { window: each.window("key", WINDOW_MS, () => clock.now()), quotas, monthlyTokens, dailyTokens, flights };
     });
     if (first === undefined || second === undefined) throw new Error("there are two nodes");
     return {

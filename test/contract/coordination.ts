@@ -13,6 +13,7 @@ import {
   type TokenLimits,
   UNLIMITED,
 } from "../../src/ports/coordination.ts";
+import type { Job } from "../../src/ports/job-store.ts";
 import type { Transactions } from "../../src/ports/transactions.ts";
 import { ManualClock } from "./manual-clock.ts";
 
@@ -22,6 +23,7 @@ export interface Coordinating {
   readonly window: RateWindow;
   readonly quotas: QueryQuotas;
   readonly monthlyTokens: TokenLimits;
+  readonly dailyTokens: TokenLimits;
   readonly flights: Flights;
 }
 
@@ -123,19 +125,43 @@ export function coordinationContract(
       for (const each of reserved) each.release();
     });
 
-    test("parallel calls of a language model use as many tokens as if each had waited for the one before", async () => {
+    describe.each(["month", "day"] as const)("tokens of a %s", (period) => {
+      const limitsOf = (of: Coordinating) => (period === "month" ? of.monthlyTokens : of.dailyTokens);
       const [limit, estimate, each] = [1_000, 170, 60];
       const { signal } = new AbortController();
-      const call = async ({ monthlyTokens }: Coordinating) => {
-        const { used, release } = await monthlyTokens.reserve(opened.project, estimate, [limit, 7], signal);
-        if (used >= limit) return false;
-        await opened.transactions.run((tx) => tx.accounts.countTokens(opened.project, { prompt: 50, completion: 10 }));
-        release();
-        release(); // a second call does nothing
-        return true;
-      };
-      const made = (await everywhere(40, call)).filter(Boolean);
-      expect(made).toHaveLength(Math.ceil(limit / each));
+      /** Counts the tokens of a call, as ingestion and answers do. */
+      const count = () =>
+        opened.transactions.run(async (tx) => {
+          const tokens = { prompt: 50, completion: 10 };
+          if (period === "month") await tx.accounts.countTokens(opened.project, tokens);
+          else
+            await tx.extractions.countTokens(
+              { projectId: opened.project, memory: { key: 1 } } as unknown as Job,
+              tokens,
+            );
+        });
+
+      test("parallel calls of a language model use as many as if each had waited for the one before", async () => {
+        const call = async (of: Coordinating) => {
+          const { used, release } = await limitsOf(of).reserve(opened.project, estimate, [limit, 7], signal);
+          if (used >= limit) return false;
+          await count();
+          release();
+          release(); // a second call does nothing
+          return true;
+        };
+        const made = (await everywhere(40, call)).filter(Boolean);
+        expect(made).toHaveLength(Math.ceil(limit / each));
+      });
+
+      test("are not kept from calls that have limits of the other period only", async () => {
+        const running = await limitsOf(node(0)).reserve(opened.project, limit, [limit], signal);
+        const other = period === "month" ? node(1).dailyTokens : node(1).monthlyTokens;
+        const free = await other.reserve(opened.project, limit, [limit], signal);
+        expect(free.used).toBe(0);
+        free.release();
+        running.release();
+      });
     });
 
     test("a call that waits for tokens ends when it is given up, and one without a limit never waits", async () => {

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
+import { localDailyTokens } from "../../src/account/running-tokens.ts";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { Quarantine } from "../../src/adapters/embedded/quarantine.ts";
@@ -367,7 +368,8 @@ export async function openIngestHarness(
   const operator = { ...NO_OPERATOR_LLM, baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's" };
   const monthlyTokens = new MonthlyTokens(localMonthlyTokens(accounts), clock);
   const newWorker = () => {
-    const uses = { accounts, extractions, monthlyTokens, operator, clock, log };
+    const dailyTokens = localDailyTokens(extractions);
+    const uses = { accounts, extractions, monthlyTokens, dailyTokens, operator, clock, log };
     const extractor = new LlmExtractor({ ...uses, model: model ?? NO_MODEL });
     return new IngestWorker({
       ...{ stores, transactions, files, index, documents, extractor, preparer, embedders, clock, log },

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
+import { localDailyTokens } from "../../src/account/running-tokens.ts";
 import type { OperatorLlm } from "../../src/domain/language-model.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
@@ -30,7 +31,8 @@ const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<
 function extractorWith(complete: LanguageModel["complete"]): LlmExtractor {
   const clock = new SettableClock();
   const log = createLog("silent");
-  const uses = { accounts, extractions, monthlyTokens, clock, log };
+  const dailyTokens = localDailyTokens(extractions);
+  const uses = { accounts, extractions, monthlyTokens, dailyTokens, clock, log };
   return new LlmExtractor({ ...uses, model: { complete }, operator: OPERATOR });
 }
 

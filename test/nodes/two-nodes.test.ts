@@ -9,6 +9,7 @@ import type { Config } from "../../src/config.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { fileForm, formRequest } from "../support/forms.ts";
+import { startLlm } from "../support/llm.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -247,6 +248,23 @@ withPostgres("two nodes", () => {
     expect((await node(1).call("GET", "/v1/memories")).body.data).toHaveLength(1);
     const again = await send(null, 1);
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
+  });
+
+  test("a daily limit of tokens is that of both: memories that arrive together are extracted up to it and not beyond", async () => {
+    const llm = startLlm(); // 120 tokens per call
+    try {
+      await startBoth({ llmBaseUrl: llm.baseUrl, llmModel: "m" });
+      await node(0).call("PUT", "/v1/project", { smart_ingestion: { daily_token_limit: 360 } });
+      const sent = await Promise.all(
+        Array.from({ length: 12 }, (_, at) => node(at % 2).call("POST", "/v1/memories", { content: `Note ${at}.` })),
+      );
+      const done = await Promise.all(sent.map(({ body }, at) => node(at % 2).settled(body.id)));
+      expect(done.every(({ body }) => body.status === "completed")).toBe(true);
+      expect(done.filter(({ body }) => body.extraction === "llm")).toHaveLength(3);
+      expect(llm.calls).toHaveLength(3);
+    } finally {
+      await llm.stop();
+    }
   });
 
   test("each event is delivered once, whichever node sends it", async () => {

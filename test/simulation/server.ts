@@ -2,6 +2,7 @@
 // committed stays on its disk, and the next process opens it as a start of the server does (src/compose/service.ts).
 
 import { localMonthlyTokens, MonthlyTokens } from "../../src/account/monthly-tokens.ts";
+import { localDailyTokens } from "../../src/account/running-tokens.ts";
 import { repair } from "../../src/compose/storage.ts";
 import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
 import { ModelChanger } from "../../src/ingest/model-change.ts";
@@ -106,6 +107,7 @@ export class Server {
     const preparer = new LinePreparer(process);
     const { accounts, extractions, jobs, memories, relations, history, retirement, projectModels, users } = stores;
     const [operator, monthlyTokens] = [NO_OPERATOR_LLM, new MonthlyTokens(localMonthlyTokens(accounts), clock)];
+    const dailyTokens = localDailyTokens(extractions);
     const model = { complete: () => Promise.reject(new Error("no language model is configured")) };
     this.#worker = new IngestWorker({
       ...{ stores, transactions, files, index, preparer, embedders, clock, log, largeTextBytes: LARGE_TEXT_BYTES },
@@ -113,7 +115,7 @@ export class Server {
       hasSpace: () => !scheduler.chance(scheduler.rates.full),
       documents: new SimulatedReader(process, disk.files),
       ...{ pictures: NO_RECOGNITION, describer: NO_DESCRIPTIONS, accounts },
-      extractor: new LlmExtractor({ accounts, extractions, model, operator, monthlyTokens, clock, log }),
+      extractor: new LlmExtractor({ accounts, extractions, model, operator, monthlyTokens, dailyTokens, clock, log }),
     });
     this.#changer = new ModelChanger({
       ...{ store: projectModels, accounts, index, embedders, clock, log },

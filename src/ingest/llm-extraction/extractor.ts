@@ -1,10 +1,9 @@
 // Has a language model extract the attributes of a memory that its caller did not give. prompt.ts writes the prompt,
 // reply.ts parses the reply, kit/keyed-semaphore.ts and kit/circuit-breaker.ts limit calls to an endpoint, and
-// account/running-tokens.ts limits a project's tokens of a day (UTC). A failure here never fails the memory: missing
+// `dailyTokens` limits a project's tokens of a day (UTC). A failure here never fails the memory: missing
 // attributes are then extracted locally.
 
 import type { AllowedModels, MonthlyTokens } from "../../account/monthly-tokens.ts";
-import { RunningTokens } from "../../account/running-tokens.ts";
 import type { ProjectId } from "../../domain/ids.ts";
 import {
   type ConfiguredLlm,
@@ -21,6 +20,7 @@ import { KeyedSemaphore } from "../../kit/keyed-semaphore.ts";
 import type { Log } from "../../kit/log.ts";
 import type { AnyText } from "../../kit/pieced-text.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
+import type { TokenLimits } from "../../ports/coordination.ts";
 import type { Job } from "../../ports/job-store.ts";
 import {
   type LanguageModel,
@@ -62,6 +62,8 @@ export interface LlmExtractorDependencies {
   /** Language models of projects that do not configure their own. */
   readonly operator: OperatorLlm;
   readonly monthlyTokens: MonthlyTokens;
+  /** Those of picture descriptions, too. */
+  readonly dailyTokens: TokenLimits;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -109,8 +111,6 @@ const NO_EXTRACTION: StartedExtraction = { isSmart: false, isPending: false, ext
 /** Extracts attributes of memories with language models. */
 export class LlmExtractor {
   readonly #uses: LlmExtractorDependencies;
-  /** Tokens of the day (UTC) of all calls for ingestion. */
-  readonly dailyTokens: RunningTokens;
   readonly #semaphore = new KeyedSemaphore();
   readonly #breaker: CircuitBreaker;
   readonly #waiting = new Map<ProjectId, { memories: number; characters: number }>();
@@ -123,7 +123,6 @@ export class LlmExtractor {
 
   constructor(uses: LlmExtractorDependencies) {
     this.#uses = uses;
-    this.dailyTokens = new RunningTokens((projectId) => uses.extractions.tokensToday(projectId));
     this.#breaker = new CircuitBreaker(uses.clock);
   }
 
@@ -240,7 +239,8 @@ export class LlmExtractor {
     if (monthly === null) return null;
     try {
       const limit = request.dailyTokensMax;
-      const daily = await this.dailyTokens.reserve(projectId, tokens, limit === null ? [] : [limit], context.signal);
+      const limits = limit === null ? [] : [limit];
+      const daily = await this.#uses.dailyTokens.reserve(projectId, tokens, limits, context.signal);
       try {
         if (limit !== null && daily.used >= limit) {
           const sentence = "daily token limit is reached: extracted locally until the next day (UTC)";

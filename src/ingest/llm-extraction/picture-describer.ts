@@ -2,7 +2,6 @@
 // fails the memory: its warnings say which pictures have no description.
 
 import type { MonthlyTokens } from "../../account/monthly-tokens.ts";
-import type { RunningTokens } from "../../account/running-tokens.ts";
 import {
   type ConfiguredLlm,
   estimatedTokens,
@@ -12,7 +11,7 @@ import {
 } from "../../domain/language-model.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
 import type { Log } from "../../kit/log.ts";
-import type { TokenReservation } from "../../ports/coordination.ts";
+import type { TokenLimits, TokenReservation } from "../../ports/coordination.ts";
 import type { Job } from "../../ports/job-store.ts";
 import { type LanguageModel, LlmError, type LlmMessage } from "../../ports/language-model.ts";
 import type { LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
@@ -44,7 +43,7 @@ export interface PictureDescriberDependencies {
   readonly operator: OperatorLlm;
   readonly monthlyTokens: MonthlyTokens;
   /** Those of extraction, too. */
-  readonly dailyTokens: RunningTokens;
+  readonly dailyTokens: TokenLimits;
   readonly shrinker: PictureShrinker;
   readonly log: Log;
 }

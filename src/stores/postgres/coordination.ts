@@ -21,7 +21,8 @@ import {
   type WindowState,
 } from "../../ports/coordination.ts";
 import { PROJECT_KEY } from "../rows/sql.ts";
-import { readUsage } from "../usage-rows.ts";
+import type { Session } from "../session.ts";
+import { readTokensOfDay, readUsage } from "../usage-rows.ts";
 import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
@@ -61,9 +62,9 @@ const RESERVE = `INSERT INTO query_reservations (id, project_key, holder, until)
   VALUES ($id, ${PROJECT_KEY}, $holder, now_ms() + ${HOLD_MS})`;
 const RELEASE = "DELETE FROM query_reservations WHERE id = $id";
 const RUNNING = `SELECT coalesce(sum(tokens), 0)::bigint AS tokens FROM token_reservations
-  WHERE project_key = ${PROJECT_KEY} AND until > now_ms()`;
-const RESERVE_TOKENS = `INSERT INTO token_reservations (id, project_key, tokens, holder, until)
-  VALUES ($id, ${PROJECT_KEY}, $tokens, $holder, now_ms() + ${HOLD_MS})`;
+  WHERE project_key = ${PROJECT_KEY} AND period = $period AND until > now_ms()`;
+const RESERVE_TOKENS = `INSERT INTO token_reservations (id, project_key, period, tokens, holder, until)
+  VALUES ($id, ${PROJECT_KEY}, $period, $tokens, $holder, now_ms() + ${HOLD_MS})`;
 const RELEASE_TOKENS = "DELETE FROM token_reservations WHERE id = $id";
 const TAKE_TASK = `INSERT INTO node_tasks AS known (name, holder, until)
   VALUES ($task, $holder, now_ms() + ${HOLD_MS})
@@ -83,9 +84,11 @@ export interface PostgresCoordinationOptions {
 /** What the nodes on one database agree on. */
 export class PostgresCoordination {
   readonly quotas: QueryQuotas = { reserve: (projectId) => this.#reserve(projectId) };
-  readonly monthlyTokens: TokenLimits = {
-    reserve: (projectId, tokens, limits, signal) => this.#reserveTokens(projectId, tokens, limits, signal),
-  };
+  readonly monthlyTokens = this.#tokenLimits("month", async (session, projectId, nowMs) => {
+    const { tokens } = await readUsage(session, projectId, nowMs);
+    return tokens.prompt + tokens.completion;
+  });
+  readonly dailyTokens = this.#tokenLimits("day", readTokensOfDay);
   readonly flights: Flights = { begin: (slotKey) => this.#begin(slotKey) };
   readonly tasks: NodeTasks = { isMine: (task) => this.#isMine(task) };
   readonly #parts: PostgresCoordinationOptions;
@@ -177,10 +180,15 @@ export class PostgresCoordination {
     };
   }
 
+  #tokenLimits(period: "month" | "day", usedIn: UsedTokens): TokenLimits {
+    return {
+      reserve: (project, tokens, limits, signal) =>
+        this.#reserveTokens({ period, usedIn, project, tokens, limits }, signal),
+    };
+  }
+
   async #reserveTokens(
-    project: ProjectId,
-    tokens: number,
-    limits: readonly number[],
+    { period, usedIn, project, tokens, limits }: AskedTokens,
     signal: AbortSignal,
   ): Promise<TokenReservation> {
     if (limits.length === 0) return { used: 0, release: () => undefined };
@@ -191,11 +199,11 @@ export class PostgresCoordination {
       const { used, verdict } = await this.#write(async (session) => {
         await session.lock([project]);
         // in this order: a call is counted before its reservation ends, so none is missing in both numbers
-        const running = await session.get<{ readonly tokens: bigint }>(RUNNING, { project });
-        const usage = await readUsage(session, project, clock.now());
-        const used = usage.tokens.prompt + usage.tokens.completion;
+        const running = await session.get<{ readonly tokens: bigint }>(RUNNING, { project, period });
+        const used = await usedIn(session, project, clock.now());
         const verdict = tokenVerdict(used, Number(running?.tokens), limits);
-        if (verdict === "free") await session.run(RESERVE_TOKENS, { id, project, tokens: Math.ceil(tokens), holder });
+        const reserved = { id, project, period, tokens: Math.ceil(tokens), holder };
+        if (verdict === "free") await session.run(RESERVE_TOKENS, reserved);
         return { used, verdict };
       });
       if (verdict === "reached") return { used, release: () => undefined };
@@ -244,6 +252,17 @@ export class PostgresCoordination {
   #write<T>(work: (session: WritingSession) => Promise<T>): Promise<T> {
     return inWritingSession(this.#parts.client, this.#turns, work);
   }
+}
+
+/** Reads the tokens that a project used in the period of `nowMs`. */
+type UsedTokens = (session: Session, projectId: ProjectId, nowMs: number) => Promise<number>;
+
+interface AskedTokens {
+  readonly period: "month" | "day";
+  readonly usedIn: UsedTokens;
+  readonly project: ProjectId;
+  readonly tokens: number;
+  readonly limits: readonly number[];
 }
 
 type NodeRow = Pick<NodeState, "id" | "name" | "role" | "version"> & {

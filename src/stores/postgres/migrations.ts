@@ -729,6 +729,11 @@ CREATE INDEX token_reservations_by_project ON token_reservations (project_key);
 CREATE INDEX token_reservations_by_holder ON token_reservations (holder);
 `;
 
+// Reservations for monthly limits, and those for daily ones.
+const DAILY_TOKEN_RESERVATIONS = `
+ALTER TABLE token_reservations ADD COLUMN period text COLLATE "C" NOT NULL DEFAULT 'month';
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -753,4 +758,5 @@ export const MIGRATIONS: readonly string[] = [
   INSTALLED_MODELS,
   CALIBRATIONS,
   TOKEN_RESERVATIONS,
+  DAILY_TOKEN_RESERVATIONS,
 ];
