@@ -579,6 +579,11 @@ describe("what is published", () => {
     expect(problems).toEqual([]);
   });
 
+  test("no dependency compiles or downloads anything when it is installed", () => {
+    // Without this list, Bun runs the scripts of packages that it knows: one compiled SQLite for over a minute.
+    expect(JSON.parse(sourceFile("package.json").text).trustedDependencies).toEqual([]);
+  });
+
   test("lock files refer only to public registries", () => {
     const registries = {
       "bun.lock": /https?:\/\/(?!registry\.npmjs\.org)/,
