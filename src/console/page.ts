@@ -27,8 +27,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page loads files of its own origin only, and no code or style can stand in its HTML: what an attacker managed to
- * insert could neither run nor load anything. The layout of graphs runs in a worker made from a blob.
+ * Content security policy. The page loads files only from its own origin, and its HTML may not contain code or styles.
+ * So HTML that an attacker managed to insert could neither run code nor load anything.
  */
 const POLICY = [
   "default-src 'none'",

@@ -34,7 +34,7 @@ export async function consoleSources(): Promise<ConsoleSources> {
     target: "browser",
     splitting: true,
     minify: true,
-    external: ["*.woff2"], // the bundler would put fonts into the style; withFonts makes them files
+    external: ["*.woff2"], // the bundler would inline fonts into the style; withFonts makes them files
     define: { "process.env.NODE_ENV": '"production"' },
     naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]", asset: "[name]-[hash].[ext]" },
   });
@@ -55,7 +55,10 @@ export async function consoleSources(): Promise<ConsoleSources> {
   };
 }
 
-/** Makes the fonts that a style names from packages files beside it, and returns the style's new name. */
+/**
+ * Adds the fonts that a style imports from packages as files of their own. Returns the style's new name, because its
+ * content has changed.
+ */
 async function withFonts(contents: Map<string, Uint8Array>, style: string): Promise<string> {
   let text = new TextDecoder().decode(contents.get(style));
   for (const [address = "", specifier = ""] of [...text.matchAll(/url\(["']?(@[^"')]+\.woff2)["']?\)/g)]) {

@@ -1,4 +1,4 @@
-// Styles are bundled beside the script.
+// Types for imports that the bundler handles: styles, and texts as strings.
 
 declare module "*.css";
 declare module "*.txt" {

@@ -1,4 +1,4 @@
-// Entry of the page: signs in with the key that this tab kept, and shows the shell.
+// Entry point of the page: sets the language, starts polling the server, and renders the app.
 
 import "./styles/index.css";
 import { render } from "preact";

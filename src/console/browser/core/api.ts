@@ -1,9 +1,10 @@
-// Calls the API: sends the key, waits if a rate limit was exceeded, and turns every failure into an ApiError.
+// Calls the API: sends the key, repeats a rate-limited request after the wait that the server asks for, and turns every
+// failure into an ApiError.
 
 import { signal } from "@preact/signals";
 import { type Answers, CALLS } from "./calls.ts";
 
-/** Most attempts of a rate-limited request before its error is shown. */
+/** Maximum number of attempts of a rate-limited request before its error is thrown. */
 const ATTEMPTS_MAX = 3;
 
 /** The fields of the API's error body. */
@@ -34,41 +35,41 @@ export class ApiError extends Error {
     this.retryAfterSeconds = error.retry_after_seconds ?? null;
   }
 
-  /** Whether the same request may succeed later without a change: the server is away, starting or busy. */
+  /** Whether the same request may succeed later: the server cannot be reached, is starting, or is busy. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** The address of the page without its file name: the console also works below a path, such as `/mneme/`. */
+/** Address of the folder of the page, ending in `/`. Behind a proxy it may have a path, such as `/mneme/`. */
 export const BASE = new URL("./", location.href.split(/[?#]/)[0]).href;
 
-/** The key that requests are sent with; null: nobody is signed in. session.ts sets it. */
+/** The key that requests are sent with; null if nobody is signed in. session.ts sets it. */
 export const currentKey = signal<string | null>(null);
-/** Why a request waits at the moment; null: none does. */
+/** Seconds until a rate-limited request is sent again; null if no request waits. */
 export const waiting = signal<number | null>(null);
-/** Set when the server rejects the current key. */
+/** The error with which the server rejected the current key (status 401); null otherwise. */
 export const refusedKey = signal<ApiError | null>(null);
 
 /** A request to an operation. */
 export interface Sent {
   readonly params?: Record<string, string>;
-  /** null and empty values are not sent. */
+  /** Query parameters. Null and empty values are not sent. */
   readonly query?: Record<string, string | number | boolean | null | undefined>;
   readonly body?: object;
   readonly signal?: AbortSignal;
-  /** Another key than the current one. */
+  /** Key that is sent instead of the current one. */
   readonly key?: string;
 }
 
 /** Calls an operation. @throws ApiError */
 export async function call<Name extends keyof Answers>(name: Name, request: Sent = {}): Promise<Answers[Name]> {
   const response = await send(name, request);
-  // the server's contract tests guarantee the type of the body
+  // test/api checks that bodies have the types of the schema
   return (response.status === 204 ? null : await response.json()) as Answers[Name];
 }
 
-/** Reads a file that an operation answers with. @throws ApiError */
+/** Calls an operation whose response is a file. @throws ApiError */
 export async function readFile(name: keyof Answers, request: Sent): Promise<Blob> {
   return (await send(name, request)).blob();
 }
@@ -81,7 +82,7 @@ export interface StreamedEvent {
 
 /**
  * Calls an operation that answers with Server-Sent Events.
- * @throws ApiError also for an `error` event, and if the stream ends early
+ * @throws ApiError also if the stream has an `error` event, or ends before its `done` event
  */
 export async function* stream(name: keyof Answers, request: Sent): AsyncGenerator<StreamedEvent, void> {
   const response = await send(name, request);
@@ -95,7 +96,10 @@ export async function* stream(name: keyof Answers, request: Sent): AsyncGenerato
     throw new ApiError({ code: "connection_lost", message: "The connection was lost before the answer was complete." });
 }
 
-/** Reads a page of the server that needs no key. @throws ApiError if the server does not answer */
+/**
+ * Requests a path that needs no key, whatever the status of the response. @throws ApiError if the server cannot be
+ * reached
+ */
 export async function readPublic(path: "/ready"): Promise<{ readonly status: number; readonly text: string }> {
   const response = await fetchOnce(addressOf(path), {});
   return { status: response.status, text: await response.text() };
@@ -106,7 +110,7 @@ export function addressOf(path: string): string {
   return BASE + path.slice(1);
 }
 
-/** Method and address of a call. */
+/** HTTP method and full address of a call. */
 export function targetOf(name: keyof Answers, { params = {}, query = {} }: Sent): { method: string; url: string } {
   const [method = "GET", template = ""] = CALLS[name].split(" ");
   const path = template.replace(/:(\w+)/g, (_, parameter) => encodeURIComponent(params[parameter] ?? ""));
@@ -152,7 +156,10 @@ async function fetchOnce(url: string, options: RequestInit): Promise<Response> {
   }
 }
 
-/** The error in the body of an answer, or one that says that a proxy has answered. */
+/**
+ * The error in the body of a response. If the body is not one of the server's, the error says that a proxy has
+ * answered.
+ */
 export function errorOf(text: string, status: number, statusText: string, headers?: Headers): ApiError {
   const header = Number(headers?.get("retry-after"));
   const wait = header > 0 ? { retry_after_seconds: header } : {};
@@ -178,7 +185,7 @@ async function waitFor(seconds: number, aborting?: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits; rejects with the signal's reason if it aborts. */
+/** Waits `ms` milliseconds; rejects with the signal's reason if it aborts. */
 export function pause(ms: number, aborting?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -23,7 +23,7 @@ export type Memory = Static<typeof Memories.Memory>;
 export type SearchResult = Static<typeof Memories.SearchResult>;
 /** The answer of a search. */
 export type SearchResults = Static<typeof Memories.SearchResults>;
-/** How a search came to its results. */
+/** The explanation of a search: its stages, and the time that it understood. */
 export type Explanation = NonNullable<SearchResults["explain"]>;
 /** Entities and neighbours of a memory. */
 export type MemoryGraph = Static<typeof Graphs.MemoryGraph>;
@@ -45,15 +45,15 @@ export type ChatHistory = Static<typeof Chats.ChatHistory>;
 export type LlmTest = Static<typeof Platform.LlmTest>;
 /** A user of the application. */
 export type User = Static<typeof Users.User>;
-/** An event that was logged for a user. */
+/** An event that an application logged for a user. */
 export type UserEvent = Static<typeof Users.Event>;
-/** What is known of a user. */
+/** The profile of a user: what their memories say about them. */
 export type Profile = Static<typeof Profiles.Profile>;
 /** A key without its secret. */
 export type Key = Static<typeof Platform.Key>;
-/** The key of a request, and what it may do. */
+/** The key that sent the request, and what it may do. */
 export type CurrentKey = Static<typeof Platform.CurrentKey>;
-/** A key with its secret, once. */
+/** A new key with its secret, which no later response contains. */
 export type KeyWithSecret = Static<typeof Platform.KeyWithSecret>;
 /** A project. */
 export type Project = Static<typeof Platform.Project>;
@@ -63,31 +63,31 @@ export type ProjectWithKey = Static<typeof Platform.ProjectWithKey>;
 export type ProjectEmbedder = Static<typeof Platform.ProjectEmbedder>;
 /** How the vectors of a project are searched. */
 export type VectorIndex = Static<typeof Platform.VectorIndex>;
-/** A model of the server. */
+/** A model that the server has: built in, added as files, or of another server. */
 export type InstalledModel = Static<typeof InstalledModels.InstalledModel>;
 /** Result of a test of a model. */
 export type ModelTest = Static<typeof InstalledModels.ModelTest>;
-/** Usage compared with the plan. */
+/** What a project uses of its quotas. */
 export type Usage = Static<typeof Platform.Usage>;
 /** A webhook without its secret. */
 export type Webhook = Static<typeof Webhooks.Webhook>;
-/** A webhook with its secret, once. */
+/** A new webhook with its secret, which no later response contains. */
 export type WebhookWithSecret = Static<typeof Webhooks.WebhookWithSecret>;
 /** An event that was sent to a webhook. */
 export type Delivery = Static<typeof Webhooks.Delivery>;
 
-/** What happened in a project by hour or by day. */
+/** Counts and search times of a project, by hour or by day. */
 export type Activity = Static<typeof Activities.Activity>;
 
-/** A question with what a search should find. */
+/** A test case: a question and the memories that a search should find. */
 export type Case = Static<typeof CaseSchemas.Case>;
-/** A run over all cases. */
+/** A run that searches for all cases and measures the results. */
 export type CaseRun = Static<typeof CaseSchemas.CaseRun>;
-/** What the searches of a mode found. */
+/** The figures of one search mode in a run. */
 export type CaseResult = Static<typeof CaseSchemas.CaseResult>;
 /** The state of the server. */
 export type System = Static<typeof Systems.System>;
-/** Places of memories by their meaning. */
+/** The map: places of memories on a plane, where memories of similar meaning lie close together. */
 export type MemoryMap = Static<typeof Maps.MemoryMap>;
 /** A memory on the map. */
 export type MapPoint = Static<typeof Maps.MapPoint>;
@@ -99,7 +99,7 @@ export interface Listed<Item> {
   readonly cursor: string | null;
 }
 
-/** Type of each answer; null if it has no body. */
+/** Type of the body of each response, by the operation's name; null if it has none. */
 export interface Answers {
   getUsage: Usage;
   listEntities: Listed<Entity>;

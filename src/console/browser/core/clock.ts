@@ -1,11 +1,11 @@
-// The time of day. Only this file asks the browser for it.
+// The current time. Only this file reads the browser's clock.
 
-/** Milliseconds since 1970. */
+/** The current time, in milliseconds since 1970. */
 export function nowMs(): number {
   return Date.now();
 }
 
-/** A time that is `ms` milliseconds from now, as the API writes times. */
+/** The time in `ms` milliseconds, in the API's format (ISO 8601). */
 export function timeIn(ms: number): string {
   return new Date(nowMs() + ms).toISOString();
 }

@@ -40,7 +40,7 @@ export function timeText(time: string): string {
   return dateFormat("time", { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
 }
 
-/** A day. A stored day without a time is midnight in UTC, and stays that day. */
+/** A day. Midnight in UTC stands for a day without a time, which is shown as the same day in every time zone. */
 export function dayText(time: string): string {
   const isDay = time.endsWith("T00:00:00.000Z");
   const format = isDay
@@ -73,7 +73,7 @@ export function agoText(time: string): string {
   return timeText(time);
 }
 
-/** A number of things, with the right form of the word. */
+/** A number with a noun in singular or plural. `many` contains `{n}`. */
 export function countText(value: number, one: string, many: string): string {
   return value === 1 ? t(one) : t(many, { n: numberText(value) });
 }

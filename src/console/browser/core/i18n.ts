@@ -27,7 +27,7 @@ const known = Object.keys(LANGUAGES) as Language[];
 export const language = signal<Language>("en");
 const texts = signal<Texts>({});
 
-/** Shows the page in the language that was chosen before, else in English. */
+/** Loads and sets the language that was chosen before; English if none was. */
 export async function startLanguage(): Promise<void> {
   const kept = preference("language");
   const chosen = known.find((code) => code === kept);
@@ -35,11 +35,11 @@ export async function startLanguage(): Promise<void> {
   try {
     await show(chosen);
   } catch {
-    language.value = "en"; // without its texts the page is in English
+    language.value = "en"; // its texts could not be loaded
   }
 }
 
-/** Shows the page in another language, and keeps the choice. */
+/** Shows the page in another language, and stores the choice in the browser. */
 export async function chooseLanguage(code: Language): Promise<void> {
   keepPreference("language", code);
   await show(code);
@@ -52,7 +52,7 @@ async function show(code: Language): Promise<void> {
   document.documentElement.dir = code === "ar" ? "rtl" : "ltr";
 }
 
-/** A text of the page in its language. `{name}` in it is replaced. */
+/** Translates an English text into the language of the page. `{name}` in it is replaced by `values.name`. */
 export function t(text: string, values: Readonly<Record<string, string | number>> = {}): string {
   const at = known.indexOf(language.value) - 1;
   const shown = (at < 0 ? undefined : texts.value[text]?.[at]) || text;

@@ -1,23 +1,23 @@
-// What a view reads from the server: its value, its error, and reading it again, also by itself when a server that was
-// away is back.
+// Hooks for what a view reads from the server: its value or error, and reloading it. It is also reloaded when the
+// server can be reached again after it was away.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, pause } from "./api.ts";
 import { noteUnreachable, recoveries } from "./server.ts";
 
-/** A value that is read. The last value stays while it is read again. */
+/** A value that is read from the server. While it is read again, the last value stays. */
 export interface Resource<T> {
   readonly value: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
   readonly reload: () => void;
-  /** Replaces the value, after a change that this page made. */
+  /** Replaces the value without reading it, after this page has changed it. */
   readonly set: (value: T) => void;
 }
 
 /**
  * Reads something when a view opens and when `inputs` change.
- * @param again time in milliseconds until it is read again by itself; null: it is not
+ * @param again returns after how many milliseconds the value is read again, or null to read it once
  */
 export function useResource<T>(
   read: (signal: AbortSignal) => Promise<T>,
@@ -87,18 +87,18 @@ export interface Pages<Item> {
   readonly hasMore: boolean;
   readonly more: () => void;
   readonly reload: () => void;
-  /** Changes the items that are loaded, after a change that this page made. */
+  /** Changes the loaded items without reading them, after this page has changed them. */
   readonly edit: (change: (items: readonly Item[]) => readonly Item[]) => void;
 }
 
-/** A list with an item in the place of the one with the same id, or at the start if there is none. */
+/** The list with `item` instead of the item with the same id; if there is none, `item` is put first. */
 export function withItem<Item extends { readonly id: string }>(items: readonly Item[], item: Item): readonly Item[] {
   return items.some(({ id }) => id === item.id)
     ? items.map((one) => (one.id === item.id ? item : one))
     : [item, ...items];
 }
 
-/** Reads a list page by page; begins again when `inputs` change. */
+/** Reads a list page by page. Starts again with the first page when `inputs` change. */
 export function usePages<Item>(
   read: (cursor: string | null, signal: AbortSignal) => Promise<{ data: Item[]; cursor: string | null }>,
   inputs: readonly unknown[],

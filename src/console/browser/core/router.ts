@@ -1,16 +1,16 @@
-// The address of a view: a path and filters behind the `#`, such as `#/memories?status=failed`. The server knows one
-// page only, so that the console works below any path of any proxy.
+// The address of a view: a path and filters after the `#`, such as `#/memories?status=failed`. The server does not get
+// this part, so the console works below any path of a proxy.
 
 import { signal } from "@preact/signals";
 
-/** Where the page is. */
+/** The view and filters that the address names. */
 export interface Place {
   /** Parts of the path, decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-/** Filters of an address; null and empty ones are left out. */
+/** Filters of an address. Null and empty ones are left out of it. */
 export type Filters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** The current place. */
@@ -26,7 +26,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // someone typed a percent sign
+    return part; // not valid percent encoding: the part is taken as it is
   }
 }
 
@@ -46,7 +46,7 @@ export function go(path: readonly string[], filters: Filters = {}): void {
   location.hash = to(path, filters);
 }
 
-/** Changes filters of the current view; a change of filters is no step to go back from. */
+/** Changes filters of the current view. The browser's Back button skips the change unless `isStep` is true. */
 export function setFilters(filters: Filters, isStep = false): void {
   const { path, query } = place.value;
   const address = to(path, { ...Object.fromEntries(query), ...filters });
@@ -58,7 +58,7 @@ export function setFilters(filters: Filters, isStep = false): void {
   }
 }
 
-/** A filter of the current view; empty if it has none. */
+/** The value of a filter of the current view; empty if it is not set. */
 export function filterOf(name: string): string {
   return place.value.query.get(name) ?? "";
 }

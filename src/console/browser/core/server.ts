@@ -1,13 +1,13 @@
-// The state of the server, asked again and again while the page is seen.
+// The state of the server. It is polled while the page is visible.
 
 import { signal } from "@preact/signals";
 import { ApiError, pause, readPublic } from "./api.ts";
 
-/** Times between questions in milliseconds, if the server is ready and if it is not. */
+/** Polling intervals in milliseconds: while the server is ready, and while it is not. */
 const READY_MS = 15_000;
 const WAITING_MS = 2_000;
 
-/** State of a lane, as `/ready` says. */
+/** State of a lane (a process that runs models), from `/ready`. */
 export interface Lane {
   readonly name: string;
   readonly status: string;
@@ -16,21 +16,21 @@ export interface Lane {
   readonly provider: string | null;
 }
 
-/** What is known of the server. */
+/** State of the server. */
 export interface ServerState {
   readonly state: "connecting" | "ready" | "waiting" | "unreachable";
-  /** In the server's words, such as `waiting for the models`. */
+  /** The text of `/ready`, such as `waiting for the models`. */
   readonly status: string;
   readonly warnings: readonly string[];
   readonly lanes: readonly Lane[];
 }
 
-/** The last state. */
+/** The last known state. */
 export const server = signal<ServerState>({ state: "connecting", status: "", warnings: [], lanes: [] });
-/** Counts how often the server came back, so that what failed can load again. */
+/** Number of times that the server became ready again. Resources reload when it grows. */
 export const recoveries = signal(0);
 
-/** Watches the server as long as the page is open. */
+/** Polls the server as long as the page is open. Never returns. */
 export async function watchServer(): Promise<void> {
   for (;;) {
     const before = server.value.state;
@@ -41,7 +41,7 @@ export async function watchServer(): Promise<void> {
   }
 }
 
-/** Notes that a request found no server, before the next question would. */
+/** Marks the server as unreachable after a failed request, without waiting for the next poll. */
 export function noteUnreachable(): void {
   if (server.value.state === "ready") server.value = { ...server.value, state: "unreachable" };
 }
@@ -66,6 +66,6 @@ function parsed(text: string): { status?: string; warnings?: string[]; lanes?: L
   try {
     return JSON.parse(text);
   } catch {
-    return {}; // a proxy has answered: then only the state is shown
+    return {}; // not the server's JSON: a proxy has answered
   }
 }

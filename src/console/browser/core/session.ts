@@ -1,11 +1,11 @@
-// Who is signed in: the keys of this tab, the current one, and what it may do, which the server says.
+// The session: the keys of this tab, the current key, and what the server lets it do.
 
 import { signal } from "@preact/signals";
 import { call, currentKey, refusedKey } from "./api.ts";
 import type { CurrentKey, Key, Project } from "./calls.ts";
 import { keySlot } from "./storage.ts";
 
-/** A key of this tab. */
+/** A key that is signed in in this tab. */
 export interface SignedIn {
   readonly key: string;
   readonly projectId: string;
@@ -26,11 +26,11 @@ export interface Rights {
   readonly usage: boolean;
   readonly project: boolean;
   readonly admin: boolean;
-  /** Whether it sees the data of one user only. */
+  /** Whether the key may only see the data of one user. */
   readonly isConfined: boolean;
 }
 
-/** Whether a key may ask questions: each alone, or within chats. */
+/** Whether a key may ask questions, either single ones or in chats. */
 export function mayAsk({ query, chatsRead, chatsWrite }: Rights): boolean {
   return query || (chatsRead && chatsWrite);
 }
@@ -40,16 +40,18 @@ export function mayAdd({ memoriesRead, memoriesWrite }: Rights): boolean {
   return memoriesRead && memoriesWrite;
 }
 
-/** The keys of this tab; the first is the current one. */
+/** The keys of this tab. The first one is the current key. */
 export const signedIn = signal<readonly SignedIn[]>([]);
-/** Rights of the current key; null until they are known. */
+/** What the current key may do; null until the server has told it. */
 export const rights = signal<Rights | null>(null);
-/** The key that is signed in; null until the server has said it. */
+/** The current key without its secret; null until the server has described it. */
 export const ownKey = signal<CurrentKey | null>(null);
 /** Settings of the project of the current key; null if the key may not read them. */
 export const project = signal<Project | null>(null);
 
-/** Signs in with a key, and keeps it in this tab. @throws ApiError if the server refuses the key or is away */
+/**
+ * Signs in with a key, and keeps it in this tab. @throws ApiError if the server refuses the key or cannot be reached
+ */
 export async function signIn(key: string): Promise<void> {
   const found = await accessOf(key);
   const { project: of } = found.own;
@@ -97,13 +99,13 @@ function keptKeys(): readonly SignedIn[] {
     const kept: unknown = JSON.parse(keySlot.get() ?? "[]");
     return Array.isArray(kept) ? kept.filter((entry) => typeof entry?.key === "string") : [];
   } catch {
-    return []; // another version of the page kept something else
+    return []; // not in this format: another version of the page stored it
   }
 }
 
 interface Access {
   readonly rights: Rights;
-  /** null if the key may not read it. */
+  /** The key's project; null if the key may not read it. */
   readonly project: Project | null;
 }
 
@@ -113,7 +115,7 @@ async function accessOf(key: string): Promise<Access & { readonly own: CurrentKe
   return { own, rights, project: rights.project && !rights.isConfined ? await call("getOwnProject", { key }) : null };
 }
 
-/** What a key may do. Operations that concern all users are closed to a confined key, whatever its scopes. */
+/** What a key may do. A key that is confined to one user may not call operations on all users, whatever its scopes. */
 function rightsOf({ allowed_scopes: allowed, userId }: CurrentKey): Rights {
   const has = (scope: Key["scopes"][number]) => allowed.includes(scope);
   const isConfined = userId !== null;

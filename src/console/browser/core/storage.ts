@@ -1,30 +1,29 @@
-// What the browser keeps: keys in this tab only, until it is closed; appearance, language and finished first steps for
-// longer. No other file writes to the browser's storage.
+// The browser's storage: keys for this tab until it is closed, and preferences permanently. No other file writes to it.
 
-/** Names of what is kept for longer. None of it is secret. */
+/** Names of the preferences. None of them is secret. */
 type Preference = "theme" | "language" | "columns" | "steps";
 
-/** The keys of this tab, as JSON. */
+/** The keys of this tab, as a JSON array. */
 export const keySlot = {
   get: () => sessionStorage.getItem("mneme.keys"),
   set: (text: string) => sessionStorage.setItem("mneme.keys", text),
   remove: () => sessionStorage.removeItem("mneme.keys"),
 };
 
-/** Reads a preference; null if there is none, or if the browser keeps nothing. */
+/** Reads a preference; null if it is not set, or if the browser forbids storage. */
 export function preference(name: Preference): string | null {
   try {
     return localStorage.getItem(`mneme.${name}`);
   } catch {
-    return null; // the browser forbids it: then there are the defaults
+    return null; // the browser forbids storage, so the defaults apply
   }
 }
 
-/** Keeps a preference, if the browser does. */
+/** Stores a preference, unless the browser forbids storage. */
 export function keepPreference(name: Preference, value: string): void {
   try {
     localStorage.setItem(`mneme.${name}`, value);
   } catch {
-    return; // the browser forbids it: the choice holds until the page is closed
+    return; // the browser forbids storage, so the choice lasts until the page is closed
   }
 }

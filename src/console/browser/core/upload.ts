@@ -1,4 +1,4 @@
-// Uploads a file with the progress of its transfer, which fetch cannot report.
+// Uploads a file and reports the progress of the transfer. Uses XMLHttpRequest, because fetch cannot report it.
 
 import { ApiError, currentKey, errorOf, targetOf } from "./api.ts";
 import type { Memory } from "./calls.ts";

@@ -1,4 +1,4 @@
-// The frame of the page: sign-in, sidebar, the view that the address names, and what stands above all views.
+// The frame of the page: sign-in, sidebar, the view that the address names, and dialogs and notices above all views.
 
 import { useEffect, useState } from "preact/hooks";
 import { refusedKey, waiting } from "../core/api.ts";
@@ -77,7 +77,7 @@ function Shell() {
   useEffect(() => {
     document.title = `${title} · Mneme`;
     setIsOpen(false);
-    // a new view begins at its top, and the keyboard with it
+    // a new view starts at its top, with the keyboard focus in it
     if (document.querySelector("dialog[open]") === null)
       document.getElementById("main")?.focus({ preventScroll: true });
     scrollTo(0, 0);

@@ -1,4 +1,4 @@
-// What the sidebar says of keys that see less than a project.
+// A note in the sidebar about keys that may not do everything with their project's memories.
 
 import { t } from "../core/i18n.ts";
 import { rights } from "../core/session.ts";

@@ -1,6 +1,6 @@
-// The mark of Mneme: an M of joined points.
+// The logo of Mneme: an M of joined points.
 
-/** The mark, in the colour of the text around it. */
+/** The logo, in the colour of the surrounding text. `size` is in pixels. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" fill="none" aria-hidden="true">

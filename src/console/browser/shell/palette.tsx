@@ -29,7 +29,7 @@ import type { View } from "./views.ts";
 const isOpen = signal(false);
 const MEMORIES_SHOWN = 6;
 const ENTITIES_SHOWN = 3;
-/** Time in milliseconds after the last key before memories are searched. */
+/** Time in milliseconds after the last key press before the server is searched. */
 const TYPING_MS = 250;
 
 interface Command {
@@ -48,7 +48,10 @@ interface Found {
 
 const NOTHING: Found = { memories: [], entities: [], user: null };
 
-/** Looks for a text; what fails is left out, because the rest stays useful. */
+/**
+ * Searches memories, entities and users for a text. A request that fails is left out, because the others are still
+ * useful.
+ */
 async function find(text: string, signal: AbortSignal): Promise<Found> {
   const known = rights.value;
   const [memories, entities, user] = await Promise.allSettled([
@@ -68,7 +71,7 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
-/** The palette; stands once in the page. */
+/** The palette. The page has exactly one. */
 export function Palette({ views }: { readonly views: readonly View[] }) {
   return isOpen.value ? <Opened views={views} /> : null;
 }
@@ -90,7 +93,7 @@ function Opened({ views }: { readonly views: readonly View[] }) {
     const stopping = new AbortController();
     const search = async () => {
       if (query.trim() === "") return setFound(NOTHING);
-      await pause(TYPING_MS, stopping.signal).catch(() => stopping.abort()); // the next key ends the pause
+      await pause(TYPING_MS, stopping.signal).catch(() => stopping.abort()); // the next key press aborts the pause
       if (stopping.signal.aborted) return;
       const next = await find(query.trim(), stopping.signal);
       if (!stopping.signal.aborted) setFound(next);

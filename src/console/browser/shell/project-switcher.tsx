@@ -1,5 +1,5 @@
-// Switches between projects. A key belongs to one project, so that another project needs a key of its own: one that
-// this tab has already, or a temporary one that a key with `admin` makes.
+// Switches between projects. A key belongs to one project, so another project needs another key: one that this tab
+// already has, or a temporary one that a key with `admin` creates.
 
 import { useState } from "preact/hooks";
 import { call, currentKey } from "../core/api.ts";
@@ -13,7 +13,7 @@ import { Check, ChevronDown, FolderKanban, Plus } from "../ui/icons.ts";
 import { Menu, type MenuItem } from "../ui/menu.tsx";
 import { toastError } from "../ui/toast.tsx";
 
-/** Lifetime of a temporary key in milliseconds: a working day. */
+/** Lifetime of a temporary key in milliseconds: twelve hours. */
 const TEMPORARY_MS = 12 * 60 * 60 * 1_000;
 
 /** The project of the current key, and a menu of the others. */
@@ -71,7 +71,7 @@ async function switchTo(key: string): Promise<void> {
   }
 }
 
-/** Asks whether to make a temporary key for another project, and goes there with it. */
+/** Asks whether to create a temporary key for another project. If confirmed, creates it and switches to the project. */
 export function askToEnter(other: Project): void {
   confirm({
     title: t("Open {name}?", { name: other.name }),

@@ -29,7 +29,7 @@ export function SignIn() {
             icon={ArrowRight}
             send={async () => {
               await signIn(key.trim());
-              // the form is gone now, so that the focus needs a new place
+              // the form is no longer in the page, so the focus must be set anew
               requestAnimationFrame(() => document.getElementById("main")?.focus());
             }}
           >

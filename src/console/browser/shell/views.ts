@@ -30,7 +30,7 @@ export interface View {
   readonly icon: Icon;
   readonly group: "" | "Data" | "Developers" | "Operation";
   readonly isAllowed: (rights: Rights) => boolean;
-  /** `path` is what stands behind the name in the address. */
+  /** `path` has the parts of the address after the view's name. */
   readonly component: ComponentType<{ path: readonly string[] }>;
 }
 
@@ -38,7 +38,7 @@ function view(name: keyof typeof import("../views/all.ts")): View["component"] {
   return lazily(async () => ({ default: (await import("../views/all.ts"))[name] }));
 }
 
-/** All views. The first one that the key may open is shown at the start. */
+/** All views. After signing in, the first one that the key may open is shown. */
 export const VIEWS: readonly View[] = [
   {
     name: "home",

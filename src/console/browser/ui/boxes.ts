@@ -1,6 +1,6 @@
-// Boxes on a picture, to find room for labels.
+// Rectangles on a picture, with which labels find free space.
 
-/** A box in the units of the picture; y goes down. */
+/** A rectangle in the units of the picture. y grows downwards. */
 export interface Box {
   readonly left: number;
   readonly right: number;
@@ -8,7 +8,7 @@ export interface Box {
   readonly bottom: number;
 }
 
-/** The box around a place, from half of its width and half of its height. */
+/** The rectangle around a centre, from half of its width and half of its height. */
 export function boxAround(
   { x, y }: { readonly x: number; readonly y: number },
   halfWidth: number,
@@ -17,7 +17,7 @@ export function boxAround(
   return { left: x - halfWidth, right: x + halfWidth, top: y - halfHeight, bottom: y + halfHeight };
 }
 
-/** Whether two boxes have nothing in common. */
+/** Whether two rectangles do not overlap. */
 export function areApart(one: Box, other: Box): boolean {
   return one.right < other.left || one.left > other.right || one.bottom < other.top || one.top > other.bottom;
 }

@@ -1,4 +1,5 @@
-// Buttons and links that look like buttons. An action shows that it runs, and tells its error in a toast.
+// Buttons, and links that look like buttons. While its action runs, a button looks busy; an error of the action is
+// shown as a toast.
 
 import type { ComponentChildren, ComponentType } from "preact";
 import { useState } from "preact/hooks";
@@ -20,7 +21,7 @@ interface Look {
 
 interface ButtonProps extends Look {
   readonly children?: ComponentChildren;
-  /** Runs on a click. While a promise is open the button is busy; its rejection becomes a toast. */
+  /** Runs on a click. The button is busy until the returned promise settles. A rejection is shown as a toast. */
   readonly run?: ((event: MouseEvent) => unknown) | undefined;
   readonly type?: "button" | "submit" | undefined;
   readonly disabled?: boolean | undefined;
@@ -31,7 +32,7 @@ interface ButtonProps extends Look {
   readonly pressed?: boolean | undefined;
   readonly expanded?: boolean | undefined;
   readonly hasPopup?: "menu" | "dialog" | "listbox" | undefined;
-  /** Whether a dialog gives it the focus when it opens. */
+  /** Whether the button gets the focus when its dialog opens. */
   readonly autofocus?: boolean | undefined;
   readonly class?: string | undefined;
 }

@@ -1,5 +1,4 @@
-// A chart over time by uPlot: stacked bars, or lines. Its colours are tokens, and a table says the same to those who do
-// not see it.
+// A chart over time by uPlot: stacked bars, or lines. A hidden table has the same values for screen readers.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
@@ -7,12 +6,12 @@ import { numberText, timeText } from "../core/format.ts";
 import { language, t } from "../core/i18n.ts";
 import { colour, isDark } from "../core/theme.ts";
 
-/** One row of values. */
+/** One series of values. */
 export interface ChartSeries {
   readonly name: string;
-  /** Colour token. */
+  /** Name of a colour of tokens.css. */
   readonly token: string;
-  /** null: there is no value. */
+  /** One value for each of `ChartProps.times`; null for a time without a value. */
   readonly values: readonly (number | null)[];
 }
 
@@ -27,7 +26,7 @@ interface ChartProps {
 
 const HEIGHT = 168;
 
-/** The chart with its legend. */
+/** The chart with its legend, which shows the values under the pointer. */
 export default function Chart({ label, kind, times, series, unit = "" }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -35,7 +34,7 @@ export default function Chart({ label, kind, times, series, unit = "" }: ChartPr
   const key = JSON.stringify([times, series]);
   const tongue = language.value;
 
-  // `key` stands for the values, the others for the look
+  // `key` changes with the values, the others with the look of the chart
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
@@ -156,7 +155,8 @@ function optionsOf({ kind, series, width, onHover }: Look): uPlot.Options {
   } as uPlot.Options;
 }
 
-// Bars are drawn from the highest sum to the lowest, so that each shows its own part above the next.
+// Values as uPlot needs them. For stacked bars, each series is summed with those below it. The highest sum is drawn
+// first, so that of each bar the part above the next one stays visible.
 function dataOf(kind: "bars" | "lines", times: readonly string[], series: readonly ChartSeries[]): uPlot.AlignedData {
   const seconds = times.map((time) => new Date(time).getTime() / 1_000);
   if (kind === "lines") return [seconds, ...series.map(({ values }) => [...values])];

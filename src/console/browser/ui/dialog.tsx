@@ -1,4 +1,4 @@
-// Dialogs. The browser keeps the focus inside. When a dialog goes, the element that opened it gets the focus back.
+// Dialogs. The browser keeps the focus inside. When a dialog closes, the element that opened it gets the focus back.
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -17,20 +17,23 @@ interface DialogProps {
   readonly beside?: ComponentChildren;
 }
 
-/** What can be filled in. */
+/** Selector of elements that a person can fill in. */
 const FIELDS = "input:not([hidden], [type=checkbox]), select, textarea";
 
-/** A modal dialog, open as long as it is in the page. `panel` stands at the side, over the full height. */
+/**
+ * A modal dialog, open as long as it is rendered. The kind `panel` is at the side of the page, over the full height.
+ */
 export function Dialog({ title, close, children, kind = "normal", beside }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
-    // the browser would choose the button that closes the dialog
+    // otherwise the browser focuses the button that closes the dialog
     if (element.current?.querySelector("[autofocus]") === null)
       element.current.querySelector<HTMLElement>(`.dialog-body :is(${FIELDS})`)?.focus();
     return () => {
-      // the opener may be gone, such as the row of a deleted memory: then the page's main part gets the focus
+      // the opener may have been removed, such as the row of a deleted memory: then the main part of the page gets the
+      // focus
       const target = opener instanceof HTMLElement && opener.isConnected && opener !== document.body ? opener : null;
       (target ?? document.getElementById("main"))?.focus();
     };
@@ -45,7 +48,7 @@ export function Dialog({ title, close, children, kind = "normal", beside }: Dial
         close();
       }}
       onKeyDown={(event) => {
-        // otherwise Escape in a search field only empties the field
+        // without this, Escape in a search field would only empty the field
         if (event.key !== "Escape" || event.defaultPrevented) return;
         event.preventDefault();
         close();
@@ -71,20 +74,20 @@ interface Question {
   readonly text: ComponentChildren;
   readonly verb: string;
   readonly run: (option: boolean) => Promise<unknown>;
-  /** Text that must be typed first. */
+  /** Text that a person must type before the action is possible. */
   readonly typed?: string | undefined;
-  /** A choice beside the question, such as deleting for good. */
+  /** Label of a checkbox below the question, such as deleting for good. `run` gets whether it is ticked. */
   readonly option?: string | undefined;
 }
 
 const question = signal<Question | null>(null);
 
-/** Asks before something that cannot be undone. */
+/** Opens a dialog that asks a person to confirm an action that cannot be undone. */
 export function confirm(asked: Question): void {
   question.value = asked;
 }
 
-/** The open question; stands once in the page. */
+/** The dialog for `confirm`. The page has exactly one. */
 export function Confirmation() {
   const asked = question.value;
   return asked === null ? null : <Asked key={asked.title} asked={asked} />;

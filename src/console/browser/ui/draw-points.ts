@@ -1,22 +1,22 @@
-// Draws points on a canvas: thousands in one pass per colour, with labels where they find room.
+// Draws points on a canvas: thousands in one pass per colour, with labels where there is free space.
 
 import { colour } from "../core/theme.ts";
 import { areApart, boxAround } from "./boxes.ts";
 import { onCanvas, type PlanePoint, type Sight, type Size } from "./point-field.ts";
 
 const LABEL_PIXELS = 12;
-/** Height that a label takes, with the space below and above it. */
+/** Height in pixels that a label takes, with the space below and above it. */
 const LABEL_LINE_PIXELS = 17;
 const LABEL_CHARACTERS = 34;
 /** Pixels between a point and its label. */
 const LABEL_GAP = 5;
 
-/** A point with its looks. */
+/** A point with its colour and label. */
 export interface ShownPoint extends PlanePoint {
   /** Name of a colour of tokens.css. */
   readonly colour: string;
   readonly isDim: boolean;
-  /** Text beside the point, where it finds room; empty: none. */
+  /** Text beside the point; not drawn if there is no free space for it. */
   readonly label?: string;
 }
 
@@ -24,11 +24,11 @@ interface Drawn {
   readonly size: Size;
   readonly sight: Sight;
   readonly pointed: number | null;
-  /** Line around points that is being drawn; empty: none. */
+  /** The line that a person is drawing around points to select them; empty if there is none. */
   readonly line: readonly PlanePoint[];
 }
 
-/** Draws the points, their labels, the one that is looked at, and the line. */
+/** Draws the points, their labels, a ring around the point under the pointer, and the selection line. */
 export function draw(element: HTMLCanvasElement | null, points: readonly ShownPoint[], drawn: Drawn): void {
   const { size, sight, pointed, line } = drawn;
   const context = element?.getContext("2d");
@@ -88,7 +88,7 @@ function drawLine(context: CanvasRenderingContext2D, line: Drawn["line"], { size
   context.stroke();
 }
 
-/** Draws the labels that lie over no point and no other label. */
+/** Draws the labels that cover no point and no other label. */
 function drawLabels(
   context: CanvasRenderingContext2D,
   points: readonly ShownPoint[],
@@ -119,7 +119,7 @@ function drawLabels(
   }
 }
 
-/** Few points are large, many are small; they grow with the zoom, but less. */
+/** Radius of points in pixels. The more points, the smaller. It grows more slowly than the zoom. */
 function radiusOf(count: number, { zoom }: Sight): number {
   const whole = count > 3_000 ? 2.2 : count > 800 ? 3 : count > 100 ? 4 : 5.5;
   return Math.min(9, whole * zoom ** 0.35);

@@ -1,4 +1,4 @@
-// Forms: fields with labels, hints and errors. An error of the API stands beside the field that it names.
+// Forms: fields with labels, hints and errors. An API error is shown at the field that it names.
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
@@ -7,22 +7,22 @@ import { t } from "../core/i18n.ts";
 import { Button, type Icon } from "./button.tsx";
 import { Problem } from "./states.tsx";
 
-/** The error that a form shows. */
+/** The error of the form around a field. */
 const FormError = createContext<ApiError | null>(null);
 
 interface FormProps {
   readonly children: ComponentChildren;
-  /** Runs when the form is sent; its rejection is shown. */
+  /** Called when the form is submitted. If it rejects, the error is shown. */
   readonly send: () => Promise<unknown>;
   readonly verb: string;
   readonly icon?: Icon | undefined;
-  /** Further buttons. */
+  /** More buttons beside the main one. */
   readonly beside?: ComponentChildren;
   readonly label: string;
   readonly disabled?: boolean | undefined;
 }
 
-/** A form with one main button. Enter sends it. */
+/** A form with one main button. Enter submits it. */
 export function Form({ children, send, verb, icon, beside, label, disabled }: FormProps) {
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -70,18 +70,18 @@ interface FieldProps {
   readonly hint?: string | undefined;
   readonly placeholder?: string | undefined;
   readonly type?: "text" | "search" | "number" | "password" | "url" | "email" | "date" | "datetime-local" | undefined;
-  /** Makes it a text of several lines. */
+  /** Number of lines; makes the field a text area. */
   readonly lines?: number | undefined;
-  /** Makes it a choice. */
+  /** Makes the field a drop-down list. */
   readonly options?: readonly (readonly [value: string, label: string])[] | undefined;
   readonly min?: number | string | undefined;
   readonly max?: number | string | undefined;
   readonly step?: number | string | undefined;
   readonly code?: boolean | undefined;
   readonly autofocus?: boolean | undefined;
-  /** Values that the browser offers while a person types. */
+  /** Values that the browser suggests while a person types. */
   readonly suggestions?: readonly string[] | undefined;
-  /** Whether the label is for screen readers only. */
+  /** Whether only screen readers get the label. */
   readonly quiet?: boolean | undefined;
   readonly disabled?: boolean | undefined;
 }
@@ -160,7 +160,7 @@ export function Field(props: FieldProps) {
   );
 }
 
-// The types of Preact tell input elements apart by their type, and a field has any of them.
+// Preact has a different type of properties for each `type` of an input element. A field may have any of them.
 function typeOf(type: FieldProps["type"]): { type: "text" } {
   return { type: (type ?? "text") as "text" };
 }
@@ -199,7 +199,7 @@ export function listOf(text: string): string[] {
     .filter((item) => item !== "");
 }
 
-/** The JSON value in a text; undefined if it is empty. @throws ApiError that names the field */
+/** Parses a text as JSON; undefined if it is empty. @throws ApiError that names the field `param` */
 export function jsonOf(text: string, param: string): unknown {
   if (text.trim() === "") return undefined;
   try {

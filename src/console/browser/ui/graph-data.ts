@@ -1,22 +1,22 @@
-// A graph as the picture of it needs it.
+// The data of a graph picture (graph.tsx).
 
 /** A node. */
 export interface GraphNode {
   readonly id: string;
   readonly label: string;
-  /** Decides the colour. */
+  /** Kind of the node, which determines its colour. */
   readonly kind: string;
-  /** Decides the size, from 1. */
+  /** Weight of the node, at least 1, which determines its size. */
   readonly weight: number;
 }
 
-/** A graph. Links whose ends are no nodes are left out. */
+/** A graph. Links with an end that is not in `nodes` are not drawn. */
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly links: readonly { readonly from: string; readonly to: string; readonly weight?: number }[];
 }
 
-/** The colour token of a kind. */
+/** The colour of tokens.css for a kind of node. */
 export function tokenOfKind(kind: string): string {
   const tokens: Readonly<Record<string, string>> = {
     memory: "accent",

@@ -1,5 +1,5 @@
-// The picture of a graph as SVG: positions by ForceAtlas2 of graphology. Every node is an element that a keyboard and a
-// screen reader reach. Nodes that are there already keep about their places when others come.
+// The picture of a graph as SVG, laid out by graphology's ForceAtlas2. Keyboards and screen readers can reach every
+// node. Existing nodes roughly keep their places when nodes are added.
 
 import Graphology from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
@@ -11,17 +11,17 @@ import type { Graph } from "./graph-data.ts";
 import { tokenOfKind } from "./graph-data.ts";
 import { Minus, Plus, RotateCcw } from "./icons.ts";
 
-/** Size of the picture in CSS pixels until its place is known. */
+/** Size of the picture in CSS pixels until its element was measured. */
 const FIRST_SIZE = { width: 760, height: 460 };
-/** Height of the picture as a share of its width, and its bounds in pixels. */
+/** Height of the picture as a share of its width. */
 const HEIGHT_SHARE = 0.8;
 const HEIGHT_MIN = 340;
 const HEIGHT_MAX = 720;
 const MARGIN = 48;
 const LABEL_CHARACTERS = 26;
-/** Steps of the layout times nodes, which bounds its time to some 50 ms. */
+/** Number of layout steps times number of nodes. It limits the time of a layout to about 50 ms. */
 const STEPS_TIMES_NODES = 24_000;
-/** Most nodes that have their labels, if these find room: the heaviest. */
+/** Maximum number of labels. The heaviest nodes get them, where there is free space. */
 const LABELS_MAX = 80;
 const LABEL_PIXELS = 12;
 /** Pixels between a node and a label beside it. */
@@ -44,11 +44,11 @@ interface GraphPictureProps {
   readonly graph: Graph;
   readonly onNode?: ((id: string) => void) | undefined;
   readonly selected?: string | undefined;
-  /** Ids of nodes that are drawn as a way, in their order. */
+  /** Ids of the nodes of a path, in order. The links between them are highlighted. */
   readonly path?: readonly string[] | undefined;
 }
 
-/** The picture. */
+/** The picture of a graph. It can be zoomed with the wheel (with Ctrl or Cmd) and moved by dragging. */
 export default function GraphPicture({ label, graph, onNode, selected, path = [] }: GraphPictureProps) {
   const [near, setNear] = useState<string | null>(null);
   const [view, setView] = useState({ x: 0, y: 0, scale: 1 });
@@ -56,7 +56,7 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
   const known = useRef<ReadonlyMap<string, Point>>(new Map());
   const frame = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size>(FIRST_SIZE);
-  // the picture has one unit per pixel, so that labels are as large on a phone as on a wide screen
+  // a unit of the picture is a pixel, so that labels have the same size on a phone and on a wide screen
   useEffect(() => {
     const element = frame.current;
     if (element === null) return;
@@ -185,13 +185,13 @@ function shortened(name: string): string {
   return name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS)}…` : name;
 }
 
-/** Where a label stands: its middle from that of its node. */
+/** Position of the middle of a label, relative to that of its node. */
 interface LabelPlace {
   readonly x: number;
   readonly y: number;
 }
 
-/** Places of a label beside a node, the best first, for half of its width. */
+/** Possible positions of a label beside a node, the best first. `halfWidth` is half the width of the label. */
 function labelPlaces(radius: number, halfWidth: number, scale: number): readonly LabelPlace[] {
   const [down, aside] = [radius + LABEL_PIXELS / scale / 2, radius + LABEL_GAP / scale + halfWidth];
   return [
@@ -206,7 +206,10 @@ function halfWidthOf(label: string, scale: number): number {
   return (shortened(label).length * LABEL_PIXELS * LETTER_SHARE) / scale / 2;
 }
 
-/** Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. */
+/**
+ * Positions of the labels for which there is space that no other label or node covers, by node id. The heaviest nodes
+ * get space first.
+ */
 function labelsWithRoom(
   nodes: Graph["nodes"],
   places: ReadonlyMap<string, Point>,
@@ -233,7 +236,7 @@ function labelsWithRoom(
   return found;
 }
 
-/** Positions of the nodes, the same for the same graph; `before`: where nodes were. */
+/** Positions of the nodes. Equal input gives equal positions. `before` has the earlier positions of nodes. */
 function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Point>): ReadonlyMap<string, Point> {
   const graph = new Graphology();
   const anchor = (id: string) => {
@@ -241,7 +244,7 @@ function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Point>): R
     return link === undefined ? undefined : before.get(link.from === id ? link.to : link.from);
   };
   nodes.forEach(({ id }, at) => {
-    const angle = at * 2.399963; // the golden angle spreads them evenly
+    const angle = at * 2.399963; // the golden angle spreads new nodes evenly
     const distance = Math.sqrt(at + 0.5);
     const from = anchor(id) ?? { x: 0, y: 0 };
     const place = before.get(id) ?? { x: from.x + Math.cos(angle) * distance, y: from.y + Math.sin(angle) * distance };
@@ -257,7 +260,7 @@ function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Point>): R
   return new Map(graph.mapNodes((id, { x, y }) => [id, { x: x as number, y: y as number }]));
 }
 
-/** Positions scaled to the picture. */
+/** Positions scaled to fit the picture. */
 function fitted(raw: ReadonlyMap<string, Point>, { width, height }: Size): ReadonlyMap<string, Point> {
   const all = [...raw.values()];
   const [left, right] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];

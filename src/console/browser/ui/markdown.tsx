@@ -1,15 +1,16 @@
-// Texts with Markdown: parsed by marked, cleaned by DOMPurify. Only this file puts HTML into the page. Links open in
-// another tab, tags and pictures stay texts, and `[1]` becomes a button for the source.
+// Shows Markdown: parsed by marked, cleaned by DOMPurify. Only this file puts HTML into the page. Links open in another
+// tab, HTML tags and pictures are shown as text, and a citation such as `[1]` becomes a button for its source.
 
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { t } from "../core/i18n.ts";
 
-/** Longest text that is parsed, in characters; a longer one is shown as it is. */
+/** Maximum length of a text that is parsed, in characters. Longer texts are shown unparsed. */
 const CHARACTERS_PARSED = 200_000;
 
-// Tags and pictures in a text stay texts: a memory is no page, and a picture would ask another host.
+// HTML tags and pictures are shown as text: memories may come from strangers, and loading a picture would tell another
+// host about the reader.
 const marked = new Marked({
   gfm: true,
   breaks: true,
@@ -32,7 +33,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** HTML of a text with Markdown that runs nothing and loads nothing. */
+/** Converts Markdown to HTML that runs no code and loads nothing. */
 function safeHtml(text: string): string {
   const html = marked.parse(text) as string;
   return purifier.sanitize(html, {
@@ -47,12 +48,12 @@ function safeHtml(text: string): string {
 
 interface MarkdownProps {
   readonly text: string;
-  /** Called with the number of a citation such as `[1]`; without it citations stay texts. */
+  /** Called with the number of a clicked citation such as `[1]`. Without it, citations stay text. */
   readonly onCitation?: ((number: number) => void) | undefined;
   readonly isBusy?: boolean | undefined;
 }
 
-/** A text with Markdown. */
+/** A Markdown text. */
 export default function Markdown({ text, onCitation, isBusy }: MarkdownProps) {
   const element = useRef<HTMLDivElement>(null);
   const isLong = text.length > CHARACTERS_PARSED;

@@ -1,4 +1,4 @@
-// Small pieces of views: page heads, cards, tabs, badges, copied texts, facts, meters, times.
+// Small components of views: page heads, cards, tabs, badges, copy buttons, lists of facts, meters, times.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { toastError } from "./toast.tsx";
 
 interface HeadProps {
   readonly title: string;
-  /** What the view is for, in a sentence. */
+  /** A sentence that says what the view is for. */
   readonly text?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly above?: ComponentChildren;
@@ -59,15 +59,15 @@ interface TabsProps {
   readonly label: string;
   readonly tabs: readonly (readonly [name: string, title: string] | false)[];
   readonly current: string;
-  /** Filter of the address that keeps the chosen tab. */
+  /** Name of the filter of the address that stores the chosen tab. */
   readonly filter?: string;
 }
 
-/** Tabs whose choice stands in the address. */
+/** Tabs whose choice is stored in the address. */
 export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
   const shown = tabs.filter((tab) => tab !== false);
   const list = useRef<HTMLDivElement>(null);
-  // on a phone the chosen tab may lie beyond the edge
+  // on a phone the chosen tab may be outside the visible part
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [current]);
@@ -98,7 +98,7 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
   );
 }
 
-/** A word with a colour of its own, such as a status. */
+/** A coloured label, such as a status. */
 export function Badge({
   tone = "neutral",
   children,
@@ -155,7 +155,7 @@ export function Snippet({ code, label }: { readonly code: string; readonly label
   );
 }
 
-/** Names and values; those without a value are left out. */
+/** A list of names and values. Rows without a value are left out. */
 export function Facts({ rows }: { readonly rows: readonly (readonly [string, ComponentChildren])[] }) {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   return (
@@ -170,7 +170,7 @@ export function Facts({ rows }: { readonly rows: readonly (readonly [string, Com
   );
 }
 
-/** A bar that shows a share of something. */
+/** A bar that shows a share, 0 to 1. */
 export function Meter({
   label,
   share,

@@ -1,13 +1,13 @@
-// Points on a plane as a canvas shows them: where each is on the screen, and which is near a place. It knows nothing of
-// the page, so that it can be tested without one.
+// Geometry of points on a plane: converts between plane and canvas, zooms and moves, and finds points near a place. It
+// does not use the page, so that tests can run without one.
 
-/** A point in −1..1. */
+/** A point of the plane; both coordinates are in −1..1. */
 export interface PlanePoint {
   readonly x: number;
   readonly y: number;
 }
 
-/** What part of the plane is seen: its centre, and how many times it is enlarged. */
+/** The visible part of the plane: its centre, and the zoom factor. */
 export interface Sight {
   readonly x: number;
   readonly y: number;
@@ -17,37 +17,40 @@ export interface Sight {
 /** The whole plane. */
 export const WHOLE: Sight = { x: 0, y: 0, zoom: 1 };
 const ZOOM_MAX = 60;
-/** Share of the canvas that stays free around the whole plane. */
+/** Share of the canvas that stays empty around the plane at zoom 1. */
 const MARGIN = 0.06;
 const STRETCH_MAX = 2;
-/** Cells of the grid in which points are looked for, on each side. */
+/** Number of cells on each side of the grid with which points are found. */
 const CELLS = 64;
 
-/** A canvas of this size in CSS pixels. */
+/** Size of a canvas, in CSS pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
-/** Pixels of one unit of the plane, across and up. A wide canvas stretches it, but at most to twice its width. */
+/**
+ * Number of pixels of one unit of the plane, horizontally (x) and vertically (y). A wide canvas stretches the plane
+ * horizontally, at most by `STRETCH_MAX`.
+ */
 function unitOf({ width, height }: Size, { zoom }: Sight): PlanePoint {
   const scale = ((1 - MARGIN) / 2) * zoom;
   return { x: Math.min(width, STRETCH_MAX * height) * scale, y: Math.min(height, STRETCH_MAX * width) * scale };
 }
 
-/** Where a point is on the canvas, in pixels. y of the plane goes up. */
+/** Converts a point of the plane to canvas pixels. y grows upwards on the plane and downwards on the canvas. */
 export function onCanvas({ x, y }: PlanePoint, size: Size, sight: Sight): PlanePoint {
   const unit = unitOf(size, sight);
   return { x: size.width / 2 + (x - sight.x) * unit.x, y: size.height / 2 - (y - sight.y) * unit.y };
 }
 
-/** Which place of the plane is at a pixel of the canvas. */
+/** Converts a canvas pixel to a point of the plane; the inverse of `onCanvas`. */
 export function onPlane({ x, y }: PlanePoint, size: Size, sight: Sight): PlanePoint {
   const unit = unitOf(size, sight);
   return { x: sight.x + (x - size.width / 2) / unit.x, y: sight.y - (y - size.height / 2) / unit.y };
 }
 
-/** The sight enlarged by a factor, so that the place under a pixel stays there. */
+/** The visible part after zooming by a factor. The point of the plane at canvas pixel `at` stays there. */
 export function zoomed(sight: Sight, factor: number, at: PlanePoint, size: Size): Sight {
   const zoom = Math.min(ZOOM_MAX, Math.max(1, sight.zoom * factor));
   if (zoom === 1) return WHOLE;
@@ -56,7 +59,7 @@ export function zoomed(sight: Sight, factor: number, at: PlanePoint, size: Size)
   return within({ x: sight.x + place.x - after.x, y: sight.y + place.y - after.y, zoom });
 }
 
-/** The sight moved by pixels. */
+/** The visible part after dragging by some pixels. */
 export function moved(sight: Sight, dx: number, dy: number, size: Size): Sight {
   const unit = unitOf(size, sight);
   return within({ ...sight, x: sight.x - dx / unit.x, y: sight.y + dy / unit.y });
@@ -80,7 +83,7 @@ export class PointField<Point extends PlanePoint> {
     }
   }
 
-  /** Number of the nearest point within a distance of the plane; null if there is none. */
+  /** Index of the nearest point within the distance `reach` (in units of the plane); null if there is none. */
   near({ x, y }: PlanePoint, reach: number): number | null {
     let [best, nearest]: [number | null, number] = [null, reach * reach];
     for (let column = cellOf(x - reach); column <= cellOf(x + reach); column++) {
@@ -94,12 +97,12 @@ export class PointField<Point extends PlanePoint> {
     return best;
   }
 
-  /** Numbers of the points within a closed line. */
+  /** Indices of the points inside a closed line. */
   within(line: readonly PlanePoint[]): number[] {
     return [...this.points.keys()].filter((at) => isWithin(this.points[at] as Point, line));
   }
 
-  /** Number of the next point in a direction from another one, for the arrow keys; the other one if there is none. */
+  /** Index of the nearest point in a direction from point `from`, for the arrow keys; `from` if there is none. */
   beside(from: number, [dx, dy]: readonly [number, number]): number {
     const start = this.points[from];
     if (start === undefined) return from;

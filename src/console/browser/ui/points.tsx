@@ -1,5 +1,5 @@
-// Points on a canvas: zoom by wheel, pinch or keys, move by dragging, and one point that is looked at, by pointer or by
-// arrow keys. Thousands of points are drawn in one pass per colour.
+// Points on a canvas, zoomed by wheel, pinch or keys and moved by dragging. The pointer or the arrow keys highlight one
+// point, whose details the view shows.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
@@ -19,7 +19,7 @@ import {
   zoomed,
 } from "./point-field.ts";
 
-/** A point that is looked at, and where it is on the canvas. */
+/** The highlighted point: its index, its place on the canvas in pixels, and the size of the canvas. */
 export interface Pointed {
   readonly at: number;
   readonly place: PlanePoint;
@@ -31,13 +31,16 @@ interface PointsProps {
   readonly points: readonly ShownPoint[];
   readonly onPoint: (pointed: Pointed | null) => void;
   readonly onOpen: (at: number) => void;
-  /** Whether the picture stands still, so that a page with more below it scrolls over it. */
+  /** Whether zooming and moving are off, so that the wheel scrolls the page. */
   readonly isStill?: boolean | undefined;
-  /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
+  /**
+   * Makes points selectable. Gets the indices of the points inside a line that a person drew, or of one point that was
+   * toggled.
+   */
   readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
 }
 
-/** Distance in pixels at which a point is pointed at. */
+/** Maximum distance in pixels between the pointer and the point that it highlights. */
 const REACH = 12;
 const STEP = 1.6;
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
@@ -47,7 +50,7 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [1, 0],
 };
 
-/** The canvas. */
+/** The canvas with its points. */
 export default function Points({ label, points, onPoint, onOpen, onChosen, isStill = false }: PointsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
@@ -67,7 +70,7 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
       if (entry !== undefined) setSize({ width: entry.contentRect.width, height: entry.contentRect.height });
     });
     watch.observe(element);
-    // not passive, so that the page does not scroll while the wheel zooms
+    // added by hand, because only a listener that is not passive can keep the page from scrolling
     const wheel = (event: WheelEvent) => {
       event.preventDefault();
       const { width, height } = element.getBoundingClientRect();
@@ -97,7 +100,7 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
     const above = onPlane({ x: place.x, y: place.y - REACH }, size, sight);
     return field.current.near(here, above.y - here.y);
   };
-  // the line is kept beside its state, because the pointer may be lifted before the last point was drawn
+  // a ref has the line, too, because the state may lack its last points when the pointer is lifted
   const extend = (event: PointerEvent) => {
     drawn.current = [...drawn.current, onPlane(placeIn(event), size, sight)];
     setLine(drawn.current);
@@ -157,7 +160,7 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
             if (isDrawing) return close();
             if (wasDragged) return;
             const at = pointAt(event);
-            // a finger first shows what is there, a second touch opens it
+            // on touch screens, the first touch highlights a point and the second opens it
             if (at !== null && (event.pointerType !== "touch" || at === pointed)) onOpen(at);
             else look(at);
           }}

@@ -1,4 +1,4 @@
-// What stands where content will be: skeletons, errors with Retry, and empty places that say what to do.
+// Placeholders for content: skeletons while it loads, errors with a Retry button, and hints where there is none yet.
 
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../core/api.ts";
@@ -8,7 +8,7 @@ import { Button, type Icon } from "./button.tsx";
 import { CircleAlert, RefreshCw } from "./icons.ts";
 import { messageOf } from "./toast.tsx";
 
-/** Grey lines in the place of text. */
+/** Grey lines instead of text that is being loaded. */
 export function Skeleton({ lines = 3, height }: { readonly lines?: number; readonly height?: number }) {
   return (
     <div class="skeleton" role="status" aria-label={t("Loading")}>
@@ -19,7 +19,7 @@ export function Skeleton({ lines = 3, height }: { readonly lines?: number; reado
   );
 }
 
-/** An error, with what helps to find its cause. */
+/** An error message, with details such as the request id. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) {
   const known = error instanceof ApiError ? error : null;
   return (
@@ -50,7 +50,7 @@ interface EmptyProps {
   readonly action?: ComponentChildren;
 }
 
-/** An empty place that says what could stand there and how. */
+/** A hint in place of missing content, with an action that adds some. */
 export function Empty({ icon: Shown, title, children, action }: EmptyProps) {
   return (
     <div class="empty">
@@ -70,7 +70,7 @@ interface LoadedProps<T> {
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** The value of a resource, or what stands for it until it is there. */
+/** Renders the value of a resource. Until it is loaded, shows a skeleton or its error. */
 export function Loaded<T>({ from, lines = 4, children }: LoadedProps<T>) {
   const { value, error, reload } = from;
   return (

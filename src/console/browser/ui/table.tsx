@@ -1,4 +1,4 @@
-// Tables of lists that are read page by page. Below a certain width each row becomes a card.
+// Tables for lists that are read page by page. On narrow screens each row becomes a card.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -22,12 +22,12 @@ interface TableProps<Item> {
   readonly empty: ComponentChildren;
 }
 
-/** A table with its rows, or what stands for them. */
+/** A table. Without rows, it shows a skeleton, an error or `empty`. */
 export function Table<Item>({ caption, columns, pages, keyOf, empty }: TableProps<Item>) {
   const { items, error, hasMore, isLoading, more, reload } = pages;
   const body = useRef<HTMLTableSectionElement>(null);
   const before = useRef(0);
-  // After "Load more" the first new row gets the focus, because the button may be gone.
+  // After "Load more" the first new row gets the focus, because the button may have been removed.
   useEffect(() => {
     const count = items?.length ?? 0;
     const isLonger = before.current > 0 && count > before.current;

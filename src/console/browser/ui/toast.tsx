@@ -1,5 +1,5 @@
-// Short messages at the top of the page, where no button is that a person needs next. They stay longer than it takes to
-// read them, and errors until they are closed.
+// Short messages at the top of the page, where they cover no button that a person needs next. They disappear after the
+// time that reading takes; errors stay until they are closed.
 
 import { signal } from "@preact/signals";
 import { ApiError } from "../core/api.ts";
@@ -18,18 +18,18 @@ const SHOWN_MAX = 4;
 const toasts = signal<readonly Toast[]>([]);
 let count = 0;
 
-/** Says that something was done; `action` may undo it. */
+/** Shows that something was done. `action` is a button in the message, such as Undo. */
 export function toast(text: string, action?: Toast["action"]): void {
   const id = add({ kind: "done", text, action });
   setTimeout(() => remove(id), action === undefined ? SHOWN_MS : SHOWN_MS * 2);
 }
 
-/** Says that something failed. */
+/** Shows that something failed. */
 export function toastError(error: unknown): void {
   add({ kind: "error", text: messageOf(error) });
 }
 
-/** What an error says. */
+/** The message of an error for people. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   return error instanceof Error ? error.message : String(error);
@@ -45,7 +45,7 @@ function remove(id: number): void {
   toasts.value = toasts.value.filter((one) => one.id !== id);
 }
 
-/** The place of the messages; stands once in the page. */
+/** The list of messages. The page has exactly one. */
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">

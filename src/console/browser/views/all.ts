@@ -1,5 +1,5 @@
-// All views as one part of the page, which is loaded right after the shell. One part for each view would be dozens of
-// small files, because views share most of their code.
+// All views as one file for the browser, which is loaded right after the shell. With one file per view there would be
+// dozens of small ones, because views share most of their code.
 
 export { default as Ask } from "./ask/ask.tsx";
 export { default as Cases } from "./cases/cases.tsx";

@@ -1,4 +1,4 @@
-// An answer: its text as Markdown with citations, whether it was stored at all, and its sources.
+// An answer: its text as Markdown with citations, a note if the memories do not support an answer, and its sources.
 
 import type { SearchResult } from "../../core/calls.ts";
 import { countText, numberText } from "../../core/format.ts";
@@ -12,13 +12,13 @@ import { placeOf } from "../shared/memory-names.ts";
 
 const Markdown = lazily(() => import("../../ui/markdown.tsx"));
 
-/** An answer and how far it is. */
+/** An answer, complete or in progress. */
 export interface AnswerTurn {
   readonly text: string;
   readonly sources: readonly SearchResult[];
   readonly state: "writing" | "done" | "stopped" | "failed";
   readonly answerState: "answered" | "partial" | "not_found" | null;
-  /** Tokens of the language model; null until they are known. */
+  /** Number of tokens that the language model used; null until it is known. */
   readonly tokens: number | null;
   readonly error: unknown;
 }
@@ -29,7 +29,7 @@ interface AnswerProps {
   readonly retry?: (() => void) | undefined;
 }
 
-/** The answer. */
+/** Shows an answer with its sources. */
 export function Answer({ turn, onSource, retry }: AnswerProps) {
   const { text, sources, state, answerState, tokens, error } = turn;
   const cited = sources.filter((source) => source.cited === true);

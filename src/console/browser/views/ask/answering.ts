@@ -1,4 +1,4 @@
-// Sends a question and passes the pieces of its answer on, as they arrive.
+// Sends a question, and passes on the pieces of the answer as they arrive.
 
 import { stream } from "../../core/api.ts";
 import type { SearchResult } from "../../core/calls.ts";
@@ -6,15 +6,15 @@ import type { AnswerTurn } from "./answer.tsx";
 
 interface Asked {
   readonly question: string;
-  /** null: the question and its answer are not kept. */
+  /** Chat in which question and answer are stored; null: they are not stored. */
   readonly chatId: string | null;
-  /** Empty: the project's default. */
+  /** Search mode; empty: the project's default. */
   readonly mode: string;
   readonly userId: string;
   readonly signal: AbortSignal;
 }
 
-/** Asks, and edits the answer until it is complete. @throws ApiError */
+/** Asks, and calls `edit` with each change of the answer until it is complete. @throws ApiError */
 export async function answerTo(asked: Asked, edit: (part: Partial<AnswerTurn>) => void): Promise<void> {
   const { question, chatId, mode, userId, signal } = asked;
   const shared = mode === "" ? {} : { mode };

@@ -1,4 +1,5 @@
-// Ask: chats at the side, and the conversation with its sources. Keys that may not keep chats ask single questions.
+// The view Ask: a list of chats, and the conversation with its sources. Keys that may not use chats ask single
+// questions.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -13,7 +14,7 @@ import { Ago } from "../../ui/pieces.tsx";
 import { Problem, Skeleton } from "../../ui/states.tsx";
 import { Conversation } from "./conversation.tsx";
 
-/** The view. `path` has the id of the chat. */
+/** The view Ask. `path` has the id of the open chat, or nothing for a new one. */
 export default function Ask({ path }: { readonly path: readonly string[] }) {
   const keepsChats = rights.value?.chatsRead === true && rights.value.chatsWrite;
   return keepsChats ? (

@@ -1,4 +1,4 @@
-// What can be done with a chat: rename, share as Markdown, delete.
+// The actions on a chat: rename it, save it as Markdown, delete it.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -85,7 +85,7 @@ function RenameDialog({ chat, onChat, close }: RenameDialogProps) {
   );
 }
 
-/** A chat with its sources as Markdown. */
+/** Writes a chat with its sources as Markdown. */
 function markdownOf(name: string, turns: readonly Turn[]): string {
   const parts = turns.map(({ question, answer: { text, sources } }) => {
     const cited = sources.filter((source) => source.cited === true);

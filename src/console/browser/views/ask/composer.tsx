@@ -14,11 +14,11 @@ interface ComposerProps {
   readonly isBusy: boolean;
   readonly ask: (question: string) => void;
   readonly stop: () => void;
-  /** Whether a user can still be chosen: a chat keeps the one that it began with. */
+  /** Whether a user can be chosen. A chat keeps the user with which it began. */
   readonly mayScope: boolean;
 }
 
-/** The field. Enter sends, Shift and Enter make a new line. */
+/** The field for a question. Enter sends it; Shift+Enter adds a new line. */
 export function Composer({ isBusy, ask, stop, mayScope }: ComposerProps) {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);

@@ -17,14 +17,14 @@ import { SourcePanel } from "./source-panel.tsx";
 import { type Turn, turnsOf } from "./turns.ts";
 
 interface ConversationProps {
-  /** null: a new chat, which begins with the first question. */
+  /** Id of the chat; null: a new chat, which the first question creates. */
   readonly id: string | null;
   readonly keepsChats: boolean;
   readonly onChat: (chat: Chat) => void;
   readonly onDeleted?: (id: string) => void;
 }
 
-/** The conversation, read from the server if it is kept there. */
+/** A conversation. If it is a stored chat, it is read from the server. */
 export function Conversation({ id, keepsChats, onChat, onDeleted }: ConversationProps) {
   const chat = useResource<ChatHistory | null>(
     async (signal) => (id === null ? null : await call("getChatHistory", { params: { id }, signal })),

@@ -1,4 +1,5 @@
-// What stands in an empty conversation: questions about what the memories mention most, so that each has an answer.
+// Example questions for an empty conversation. They ask about the names that most memories mention, so each has an
+// answer.
 
 import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
@@ -11,7 +12,7 @@ import { Empty } from "../../ui/states.tsx";
 
 const EXAMPLES = 3;
 
-/** The questions. */
+/** Buttons with example questions, or a button to add a memory if there are none. */
 export function Examples({ ask }: { readonly ask: (question: string) => void }) {
   const mayRead = rights.value?.memoriesRead === true;
   const userId = filterOf("userId");

@@ -1,4 +1,4 @@
-// The source of a citation, at the side of the conversation.
+// The cited passage, shown beside the conversation.
 
 import type { SearchResult } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
@@ -17,7 +17,7 @@ interface SourcePanelProps {
   readonly close: () => void;
 }
 
-/** The panel. */
+/** A side panel with the passage that a citation refers to. */
 export function SourcePanel({ result, number, query, close }: SourcePanelProps) {
   return (
     <Dialog title={t("Source {n}", { n: number })} kind="panel" close={close}>

@@ -1,4 +1,4 @@
-// A conversation as questions with their answers.
+// Turns the messages of a chat into pairs of question and answer.
 
 import type { ChatHistory } from "../../core/calls.ts";
 import type { AnswerTurn } from "./answer.tsx";

@@ -1,4 +1,4 @@
-// The dialog that stores a case by hand. The playground stores cases from results.
+// A dialog to create a test case by hand. The playground creates cases from results.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -14,7 +14,7 @@ interface CaseDialogProps {
   readonly onStored: (stored: Case) => void;
 }
 
-/** The dialog. */
+/** A dialog to create a test case. */
 export function CaseDialog({ close, onStored }: CaseDialogProps) {
   const [query, setQuery] = useState("");
   const [userId, setUserId] = useState("");

@@ -1,4 +1,4 @@
-// Cases: questions with what a search should find, runs over all of them, and what changed since an earlier run.
+// The view Cases: test questions with the memories that a search should find, and runs that measure how well it does.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -17,10 +17,10 @@ import { nameOf } from "../shared/memory-names.ts";
 import { CaseDialog } from "./case-dialog.tsx";
 import { Runs } from "./runs.tsx";
 
-/** Most memories of a case that are named in the table. */
+/** Maximum number of memories of a case that the table names. */
 const NAMED_MAX = 3;
 
-/** The view. */
+/** The view Cases. */
 export default function Cases() {
   const mayRead = rights.value?.memoriesRead === true;
   const [isAdding, setIsAdding] = useState(false);
@@ -121,7 +121,7 @@ function Expected({ of: { expected } }: { readonly of: Case }) {
   );
 }
 
-/** A memory by its name, if the key may read it. */
+/** A link to a memory with its name, or with its id if the key may not read it. */
 function MemoryName({ id }: { readonly id: string }) {
   const mayRead = rights.value?.memoriesRead === true;
   const memory = useResource(

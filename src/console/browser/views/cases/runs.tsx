@@ -1,4 +1,4 @@
-// Runs over all cases: their figures by mode, and the difference to an earlier run.
+// Runs over all cases: figures by search mode, and their difference from an earlier run.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -13,8 +13,8 @@ import { Card, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
 
-/** Times in milliseconds between looks at a run in progress. */
-const LOOK_MS = 700;
+/** Polling interval in milliseconds while a run is in progress. */
+const POLL_MS = 700;
 const RUNS_SHOWN = 20;
 
 const FIGURES = [
@@ -23,14 +23,14 @@ const FIGURES = [
   ["refused_right", "Rightly refused", "Share of the cases with nothing to find that would not be answered"],
 ] as const;
 
-/** The card. */
+/** A card that starts runs and shows the figures of the latest one. */
 export function Runs() {
   const [modes, setModes] = useState<readonly ModeName[]>(["hybrid", "balanced"]);
   const [other, setOther] = useState("");
   const runs = useResource(
     async (signal) => (await call("listCaseRuns", { query: { limit: RUNS_SHOWN }, signal })).data,
     [],
-    (all) => (all.some(({ status }) => status === "processing") ? LOOK_MS : null),
+    (all) => (all.some(({ status }) => status === "processing") ? POLL_MS : null),
   );
   const toggle = (name: ModeName) => {
     const chosen = MODES.map(([mode]) => mode).filter((mode) => (mode === name) !== modes.includes(mode));
@@ -70,7 +70,7 @@ export function Runs() {
 
 interface LatestProps {
   readonly all: readonly CaseRun[];
-  /** Id of the run to compare with; empty: the completed one before. */
+  /** Id of the run to compare with; empty: the previous completed one. */
   readonly other: string;
   readonly setOther: (id: string) => void;
 }
@@ -164,7 +164,7 @@ interface FigureProps {
   readonly isShare: boolean;
 }
 
-/** A figure with its difference to the run before. */
+/** A figure with its difference from the earlier run. */
 function Figure({ value, before, isShare }: FigureProps) {
   if (value === null) return <span class="fine">–</span>;
   const shown = (figure: number) => (isShare ? `${Math.round(figure * 100)} %` : figure.toFixed(3));

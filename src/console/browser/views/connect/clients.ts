@@ -1,15 +1,15 @@
-// How agents and programs connect: code for each, with the address of this server and a key.
+// Code with which agents and programs connect to this server, with its address and a key.
 
-/** A way to connect. */
+/** A client: an agent, a program, or a language. */
 export interface Client {
   readonly name: string;
   readonly title: string;
   readonly kind: "agent" | "program";
-  /** File that the code belongs into; null: it is run. */
+  /** File in which the code belongs; null: the code is a command or a program. */
   readonly file: string | null;
 }
 
-/** All ways to connect. */
+/** All clients, in the order in which they are offered. */
 export const CLIENTS: readonly Client[] = [
   { name: "curl", title: "curl", kind: "program", file: null },
   { name: "typescript", title: "TypeScript", kind: "program", file: null },
@@ -23,11 +23,11 @@ export const CLIENTS: readonly Client[] = [
   { name: "gemini", title: "Gemini CLI", kind: "agent", file: "~/.gemini/settings.json" },
 ];
 
-/** What the code for a key may do. */
+/** What a key may do, which decides what the code contains. */
 export interface Allowed {
   readonly mayStore: boolean;
   readonly maySearch: boolean;
-  /** The only user of the key; null: any. */
+  /** The user to whom the key is confined; null: none. */
   readonly userId: string | null;
 }
 

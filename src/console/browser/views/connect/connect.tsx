@@ -1,4 +1,4 @@
-// Connect: code for agents and programs, with this server's address, and whether a key was used by now.
+// The view Connect: code for agents and programs, with this server's address, and whether a key has been used since.
 
 import { useState } from "preact/hooks";
 import { addressOf, BASE, call } from "../../core/api.ts";
@@ -14,10 +14,10 @@ import { Loaded } from "../../ui/states.tsx";
 import { CLIENTS, clientSnippet } from "./clients.ts";
 
 const PLACEHOLDER = "ctx_YOUR_KEY";
-/** Time in milliseconds between looks at when keys were used. */
-const LOOK_MS = 5_000;
+/** Polling interval in milliseconds for the last use of keys. */
+const POLL_MS = 5_000;
 
-/** The view. */
+/** The view Connect. */
 export default function Connect() {
   const chosen = CLIENTS.find(({ name }) => name === filterOf("client")) ?? CLIENTS[0];
   const [key, setKey] = useState("");
@@ -90,7 +90,7 @@ function Callers() {
   const keys = useResource(
     (signal) => call("listKeys", { query: { limit: 20 }, signal }),
     [],
-    () => LOOK_MS,
+    () => POLL_MS,
   );
   return (
     <Card title={t("Who has called yet?")}>

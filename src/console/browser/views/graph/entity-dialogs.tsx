@@ -1,4 +1,4 @@
-// Dialogs of the explorer: renaming an entity, and choosing another one.
+// Dialogs of the graph explorer: renaming an entity, and choosing a second one.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -18,7 +18,7 @@ interface RenameDialogProps {
   readonly rename: (name: string) => Promise<void>;
 }
 
-/** Gives an entity another name. */
+/** A dialog to rename an entity. */
 export function RenameDialog({ name, close, rename }: RenameDialogProps) {
   const [next, setNext] = useState(name);
   return (
@@ -49,13 +49,13 @@ interface ChooseDialogProps {
   readonly title: string;
   readonly text: string | null;
   readonly userId: string;
-  /** Entity that cannot be chosen. */
+  /** Id of the entity that cannot be chosen. */
   readonly except: string;
   readonly close: () => void;
   readonly choose: (entity: Entity) => Promise<void>;
 }
 
-/** Finds another entity by its name. */
+/** A dialog to find and choose an entity by its name. */
 export function ChooseDialog({ title, text, userId, except, close, choose }: ChooseDialogProps) {
   const [q, setQ] = useState("");
   const found = useResource((signal) => call("listEntities", { query: { q, userId, limit: 12 }, signal }), [q, userId]);

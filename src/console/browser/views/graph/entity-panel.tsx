@@ -1,4 +1,4 @@
-// One entity: its neighbours, the passages that mention it, its path to another one, renaming and merging.
+// The selected entity: its neighbours, the passages that mention it, and actions: rename, merge, find a path.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";

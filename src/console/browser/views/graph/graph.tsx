@@ -1,5 +1,5 @@
-// The graph explorer: entities of all memories and how they are joined. Search, filter by kind and user, go from
-// neighbour to neighbour, find a path, and open the passages behind it.
+// The graph explorer: the entities of all memories and their connections. A person can search, filter by kind and user,
+// go from neighbour to neighbour, find a path, and open the passages behind it.
 
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -21,11 +21,11 @@ import { begin, pictureOfKnown, surroundings } from "./known.ts";
 import { PathPanel } from "./path-panel.tsx";
 
 const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
-/** Kinds of entities. */
+/** Kinds of entities, as in the API. */
 const KINDS = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
 const LISTED = 100;
 
-/** The view. */
+/** The graph explorer. */
 export default function GraphExplorer() {
   const [q, kind, userId, selected, goal] = ["q", "kind", "userId", "entity", "to"].map(filterOf) as [
     string,
@@ -45,7 +45,7 @@ export default function GraphExplorer() {
   const [path, setPath] = useState<readonly Entity[]>([]);
   const open = (id: string) => setFilters({ entity: id }, true);
   const known = surroundings.value;
-  const picture = useMemo(() => pictureOfKnown(kind, path), [kind, path, known]); // a new one is laid out again
+  const picture = useMemo(() => pictureOfKnown(kind, path), [kind, path, known]); // a new object is laid out again
   return (
     <div class="view wide">
       <PageHead

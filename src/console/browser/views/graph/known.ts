@@ -1,29 +1,29 @@
-// What the explorer has read of the graph: entities with their neighbours, as far as a person has gone.
+// The part of the graph that the explorer has loaded: entities with their neighbours.
 
 import { signal } from "@preact/signals";
 import { call } from "../../core/api.ts";
 import type { Entity, EntitySurroundings } from "../../core/calls.ts";
 import type { Graph } from "../../ui/graph-data.ts";
 
-/** Most nodes in the picture; of more it would be a ball of lines. */
+/** Maximum number of nodes in the picture. With more, lines would cover each other. */
 const NODES_MAX = 300;
-/** Entities at the start whose neighbours are read. */
+/** Number of entities whose neighbours are loaded at the start. */
 const FIRST_ENTITIES = 16;
-/** Neighbours that are read of each entity at the start, and of an entity that a person opens. */
+/** Number of neighbours that are loaded of each entity at the start. */
 const FIRST_NEIGHBOURS = 10;
 const OPENED_NEIGHBOURS = 30;
 
-/** Entities with their surroundings, by id. */
+/** The loaded entities with their neighbours and passages, by id. */
 export const surroundings = signal<ReadonlyMap<string, EntitySurroundings>>(new Map());
 
-/** Reads the surroundings of an entity, and adds them to the picture. @throws ApiError */
+/** Loads an entity with its neighbours, and adds them to the picture. @throws ApiError */
 export async function explore(id: string, userId: string): Promise<EntitySurroundings> {
   const found = await call("getEntity", { params: { id }, query: { userId, limit: OPENED_NEIGHBOURS } });
   surroundings.value = new Map([...surroundings.value, [id, found]]);
   return found;
 }
 
-/** Begins again with the entities that most memories mention. @throws ApiError */
+/** Replaces the loaded entities by the first of `entities`, which are sorted by number of memories. @throws ApiError */
 export async function begin(entities: readonly Entity[], userId: string): Promise<void> {
   surroundings.value = new Map();
   const first = entities.slice(0, FIRST_ENTITIES);
@@ -33,12 +33,14 @@ export async function begin(entities: readonly Entity[], userId: string): Promis
   surroundings.value = new Map(found.map((one) => [one.id, one]));
 }
 
-/** Takes entities that were renamed or merged out of the picture until they are read again. */
+/** Removes entities that were renamed or merged, until they are loaded again. */
 export function forgetEntity(...ids: readonly string[]): void {
   surroundings.value = new Map([...surroundings.value].filter(([id]) => !ids.includes(id)));
 }
 
-/** The picture of what is known, the entities that were explored first. */
+/**
+ * The picture of the loaded entities of a kind (empty: all). Nodes of `path` come first, so that the limit keeps them.
+ */
 export function pictureOfKnown(kind: string, path: readonly Entity[]): Graph {
   const nodes = new Map<string, { id: string; label: string; kind: string; weight: number }>();
   const add = ({ id, name, kind: own }: Pick<Entity, "id" | "name" | "kind">, weight: number) => {

@@ -1,4 +1,4 @@
-// The path between two entities, with the passages that join them.
+// The path between two entities, with the passages that connect them.
 
 import { useEffect } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -18,7 +18,7 @@ interface PathPanelProps {
   readonly onPath: (entities: readonly Entity[]) => void;
 }
 
-/** The card. */
+/** A card with the path. */
 export function PathPanel({ from, to, userId, onPath }: PathPanelProps) {
   const found = useResource((signal) => call("findPath", { query: { from, to, userId }, signal }), [from, to, userId]);
   useEffect(() => onPath(found.value?.entities ?? []), [found.value]);

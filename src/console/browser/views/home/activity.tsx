@@ -1,4 +1,4 @@
-// What happened in the project: memories, answers and times of searches, by hour or by day.
+// Charts of the project's activity: memories, answers and search times, by hour or by day.
 
 import { call } from "../../core/api.ts";
 import type { Activity as ActivityAnswer } from "../../core/calls.ts";
@@ -17,8 +17,8 @@ import { MODES } from "../shared/memory-names.ts";
 const Chart = lazily(() => import("../../ui/chart.tsx"));
 
 const HOUR_MS = 3_600_000;
-/** Time in milliseconds between looks: the server counts by the minute. */
-const LOOK_MS = 60_000;
+/** Polling interval in milliseconds. The server updates the counts every minute. */
+const POLL_MS = 60_000;
 const SPANS = [
   { name: "day", title: "24 hours", step: "hour", ms: 24 * HOUR_MS },
   { name: "week", title: "7 days", step: "hour", ms: 7 * 24 * HOUR_MS },
@@ -31,13 +31,13 @@ const MODE_TOKENS: Readonly<Record<string, string>> = {
   precise: "signal-graph",
 };
 
-/** The charts. */
+/** The charts of the project's activity. */
 export function Activity() {
   const span = SPANS.find(({ name }) => name === filterOf("span")) ?? SPANS[0];
   const activity = useResource(
     (signal) => call("getActivity", { query: { step: span.step, from: timeIn(-span.ms) }, signal }),
     [span.name],
-    () => LOOK_MS,
+    () => POLL_MS,
   );
   return (
     <section class="stack" aria-label={t("Activity")}>

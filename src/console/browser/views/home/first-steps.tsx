@@ -1,4 +1,4 @@
-// The checklist of a first visit. Steps tick themselves: from what the project has, and from what this browser did.
+// A checklist for new users. Steps are ticked from the content of the project and from what was done in this browser.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -21,7 +21,7 @@ interface Step {
   readonly isDone: boolean;
 }
 
-/** The checklist; it goes when all is done or when it is closed. */
+/** The checklist. It disappears when all steps are done or a person closes it. */
 export function FirstSteps() {
   const [isClosed, setIsClosed] = useState(preference("steps") === "closed");
   const known = rights.value;

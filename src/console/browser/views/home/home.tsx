@@ -1,4 +1,4 @@
-// The start: first steps, how full the plan is, the newest memories, and the latest chats.
+// The view Home: first steps, use of the plan's quotas, activity, the newest memories, and the latest chats.
 
 import { call } from "../../core/api.ts";
 import type { Usage } from "../../core/calls.ts";
@@ -18,13 +18,13 @@ import { FirstSteps } from "./first-steps.tsx";
 import { Ingestion } from "./ingestion.tsx";
 import { MapCard } from "./map-card.tsx";
 
-/** Share of a quota above which its bar warns. */
+/** Share of a quota above which its bar has a warning colour. */
 const WARNING_SHARE = 0.8;
 const NEWEST_SHOWN = 8;
-/** Time in milliseconds between looks at the newest memories. */
-const LOOK_MS = 20_000;
+/** Polling interval in milliseconds for the newest memories. */
+const POLL_MS = 20_000;
 
-/** The view. */
+/** The view Home. */
 export default function Home() {
   const known = rights.value;
   return (
@@ -145,7 +145,7 @@ function Newest() {
   const list = useResource(
     (signal) => call("listMemories", { query: { limit: NEWEST_SHOWN }, signal }),
     [],
-    () => LOOK_MS,
+    () => POLL_MS,
   );
   return (
     <Card title={t("Newest memories")} icon={Brain} actions={<a href="#/memories">{t("All")}</a>}>

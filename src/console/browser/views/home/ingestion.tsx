@@ -1,4 +1,4 @@
-// How many memories there are by status, with a retry of all that failed.
+// The number of memories by status, with a button that retries all failed ones.
 
 import { call } from "../../core/api.ts";
 import { countText, numberText } from "../../core/format.ts";
@@ -11,11 +11,11 @@ import { RotateCcw } from "../../ui/icons.ts";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** Times in milliseconds between looks, while something is processed and at rest. */
+/** Polling intervals in milliseconds: while memories are being processed, and otherwise. */
 const BUSY_MS = 3_000;
 const REST_MS = 30_000;
 
-/** Tiles of the numbers. */
+/** Tiles with the numbers. */
 export function Ingestion() {
   const counts = useResource(
     async (signal) => {

@@ -1,4 +1,4 @@
-// A small map of the newest memories on the start. The view of the map zooms, filters and selects.
+// A small map of the newest memories for Home. The view Map can zoom, filter and select.
 
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -16,20 +16,20 @@ import { PointNote } from "../map/point-note.tsx";
 
 const Points = lazily(() => import("../../ui/points.tsx"));
 const POINTS = 2_000;
-/** Groups that the legend names. */
+/** Maximum number of groups that the legend names. */
 const NAMED_GROUPS = 5;
-/** Time in milliseconds between looks while places are computed. */
-const LOOK_MS = 2_000;
-/** The same while new memories have no place yet. */
+/** Polling interval in milliseconds while places are being computed. */
+const POLL_MS = 2_000;
+/** Polling interval in milliseconds while new memories have no place yet. */
 const REST_MS = 15_000;
 
-/** The card; nothing until there is a memory. */
+/** A card with the map; nothing if there are no memories. */
 export function MapCard() {
   const map = useResource(
     (signal) => call("getMemoryMap", { query: { limit: POINTS }, signal }),
     [],
     ({ state, total, points }) =>
-      state === "building" && total > 0 ? LOOK_MS : points.length < Math.min(total, POINTS) ? REST_MS : null,
+      state === "building" && total > 0 ? POLL_MS : points.length < Math.min(total, POINTS) ? REST_MS : null,
   );
   const points = map.value?.points ?? [];
   const [pointed, setPointed] = useState<Pointed | null>(null);

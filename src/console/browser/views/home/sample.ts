@@ -1,5 +1,5 @@
-// The sample library: invented notes of two people and ten short documents, to try searches and questions on. It is
-// written for Mneme and under its licence. Each memory has the tag, so that all can be removed again.
+// The sample library: invented notes of two people and ten short documents, for trying searches and questions. It was
+// written for Mneme and has its licence. Each memory has the tag `SAMPLE_TAG`, by which all can be removed again.
 
 import { call } from "../../core/api.ts";
 
@@ -79,18 +79,18 @@ const DOCUMENTS: readonly (readonly [title: string, text: string])[] = [
 ];
 
 const SAMPLES: readonly Sample[] = [
-  ...NOTES.map(([userId, day, content]) => ({ content, userId, occurred_at: day })), // their titles follow their texts
+  ...NOTES.map(([userId, day, content]) => ({ content, userId, occurred_at: day })), // the server makes their titles
   ...DOCUMENTS.map(([title, content]) => ({ title, content })),
 ];
 
-/** Stores the sample library; a second time changes nothing. @throws ApiError */
+/** Stores the sample library. Storing it again changes nothing. @throws ApiError */
 export async function loadSample(): Promise<void> {
   for (const [at, sample] of SAMPLES.entries()) {
     await call("createMemory", { body: { ...sample, externalId: `${SAMPLE_TAG}-${at}`, tags: [SAMPLE_TAG] } });
   }
 }
 
-/** Deletes the memories of the sample library for good, and answers how many they were. @throws ApiError */
+/** Deletes the memories of the sample library for good. Returns their number. @throws ApiError */
 export async function removeSample(): Promise<number> {
   let removed = 0;
   for (;;) {

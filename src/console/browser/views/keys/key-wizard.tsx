@@ -1,4 +1,4 @@
-// Creates a key: a purpose decides the scopes, which can be changed.
+// A dialog to create a key. The purpose of the key selects its scopes, which a person can change.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -44,7 +44,7 @@ interface KeyWizardProps {
   readonly onCreated: (key: KeyWithSecret) => void;
 }
 
-/** The dialog. */
+/** A dialog to create a key. */
 export function KeyWizard({ close, onCreated }: KeyWizardProps) {
   const [purpose, setPurpose] = useState("agent");
   const [name, setName] = useState("");

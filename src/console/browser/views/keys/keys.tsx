@@ -1,4 +1,4 @@
-// The keys of the project: creating one for a purpose, rotating, revoking, and when each was last used.
+// The view Keys: the keys of the project and when each was last used; creating, rotating and revoking keys.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -19,7 +19,7 @@ import { toast } from "../../ui/toast.tsx";
 import { KeyWizard } from "./key-wizard.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 
-/** The view. */
+/** The view Keys. */
 export default function Keys() {
   const [secret, setSecret] = useState<KeyWithSecret | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);

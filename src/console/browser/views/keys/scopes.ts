@@ -1,4 +1,4 @@
-// The scopes of keys, with what each allows.
+// The scopes of keys and what each allows.
 
 import type { KeyScope } from "../../../../domain/scope.ts";
 

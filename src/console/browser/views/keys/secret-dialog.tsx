@@ -14,7 +14,7 @@ interface SecretDialogProps {
   readonly close: () => void;
 }
 
-/** The dialog. */
+/** A dialog with the secret of a new key. */
 export function SecretDialog({ created, close }: SecretDialogProps) {
   const [client, setClient] = useState("curl");
   const secret = created.key ?? "";

@@ -1,4 +1,4 @@
-// The memories that were selected on the map: their names, and what can be done with them.
+// The memories that are selected on the map: their names, and actions on all of them.
 
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -14,7 +14,7 @@ import { Skeleton } from "../../ui/states.tsx";
 import { BulkBar } from "../memories/bulk-bar.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 
-/** Number of memories that are shown at first, and that "Load more" adds. */
+/** Number of memories that are shown at first, and that "Load more" adds each time. */
 const PAGE = 25;
 
 interface ChosenProps {
@@ -22,7 +22,7 @@ interface ChosenProps {
   readonly clear: () => void;
 }
 
-/** The card below the map. */
+/** A card below the map with the selected memories. */
 export function Chosen({ ids, clear }: ChosenProps) {
   const [limit, setLimit] = useState(PAGE);
   const [memories, setMemories] = useState<ReadonlyMap<string, Memory | null>>(new Map());
@@ -34,7 +34,7 @@ export function Chosen({ ids, clear }: ChosenProps) {
       try {
         return [id, await call("getMemory", { params: { id }, signal: stop.signal })] as const;
       } catch {
-        // most likely it was deleted since the map was drawn; after any other failure it is left out, too
+        // probably deleted since the map was drawn; after any other error it is left out, too
         return [id, null] as const;
       }
     };

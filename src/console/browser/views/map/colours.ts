@@ -1,13 +1,13 @@
-// Colours of the points by type, user, month or currency. The largest groups have colours of their own, the others
-// share one.
+// Colours of the points of the map by type, user, month or currency (whether a newer memory supersedes them). Each of
+// the largest groups has its own colour; the others share one.
 
 import type { MapPoint } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 
-/** What the colour of a point stands for. */
+/** The attribute that decides the colour of a point. */
 export type Grouping = "type" | "userId" | "month" | "currency";
 
-/** Colours that differ also for people who tell red and green badly apart, in the order of use. */
+/** Colours in the order of use. People with red-green colour blindness can tell them apart, too. */
 const COLOURS = [
   ...["signal-vector", "signal-text", "signal-graph", "signal-rerank", "signal-time"],
   ...["point-indigo", "point-olive", "point-brown"],
@@ -23,14 +23,14 @@ export interface LegendEntry {
   readonly count: number;
 }
 
-/** The legend, and the colour and the entry of each group. */
+/** The legend, and functions that give the colour and the legend entry of a group. */
 export interface Legend {
   readonly entries: readonly LegendEntry[];
   readonly colourOf: (group: string) => string;
   readonly nameOf: (group: string) => string;
 }
 
-/** What colours tell most: the type, or the user if all have one type. */
+/** The grouping that says most about these points: by type, or by user if all have the same type. */
 export function bestGrouping(points: readonly MapPoint[], mayNameUsers: boolean): Grouping {
   const differ = (by: Grouping) => new Set(points.map((point) => groupOf(point, by))).size > 1;
   return !differ("type") && mayNameUsers && differ("userId") ? "userId" : "type";
@@ -48,7 +48,7 @@ function titleOf(group: string, by: Grouping): string {
   return by === "currency" ? t(group) : group;
 }
 
-/** Colours for the groups of these points. */
+/** Makes the legend for these points. */
 export function coloursOf(points: readonly MapPoint[], by: Grouping): Legend {
   const counts = new Map<string, number>();
   for (const point of points) counts.set(groupOf(point, by), (counts.get(groupOf(point, by)) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// The map: each memory is a point, and points of similar meaning lie close together.
+// The view Map: each memory is a point, and points of similar meaning lie close together.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -21,19 +21,19 @@ import { bestGrouping, coloursOf, type Grouping, groupOf } from "./colours.ts";
 import { PointNote } from "./point-note.tsx";
 
 const Points = lazily(() => import("../../ui/points.tsx"));
-/** Time between two looks in milliseconds while places are computed. */
-const LOOK_MS = 1_500;
+/** Polling interval in milliseconds while places are being computed. */
+const POLL_MS = 1_500;
 const POINTS = 5_000;
-/** Most points that have the names of their memories beside them. */
+/** Maximum number of points on a map that shows the names of memories. */
 const NAMED_POINTS = 80;
 
-/** The view. */
+/** The view Map. */
 export default function MemoryMap() {
   const userId = filterOf("userId");
   const map = useResource(
     (signal) => call("getMemoryMap", { query: { userId, limit: POINTS }, signal }),
     [userId],
-    ({ state, total, points }) => (state === "building" || points.length < Math.min(total, POINTS) ? LOOK_MS : null),
+    ({ state, total, points }) => (state === "building" || points.length < Math.min(total, POINTS) ? POLL_MS : null),
   );
   const isConfined = rights.value?.isConfined === true;
   const by = (filterOf("by") as Grouping | "") || bestGrouping(map.value?.points ?? [], !isConfined);
@@ -68,7 +68,7 @@ export default function MemoryMap() {
   );
 }
 
-/** Names of the memories of a map that has few, by id; of more, their names would lie on top of each other. */
+/** Names of the memories by id, if there are at most `NAMED_POINTS`. The names of more would cover each other. */
 function useNames(points: readonly MapPoint[], userId: string): ReadonlyMap<string, string> {
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   const isFew = points.length > 0 && points.length <= NAMED_POINTS;
@@ -77,7 +77,7 @@ function useNames(points: readonly MapPoint[], userId: string): ReadonlyMap<stri
     const stop = new AbortController();
     call("listMemories", { query: { userId, limit: 100 }, signal: stop.signal }).then(
       ({ data }) => setNames(new Map(data.map((memory) => [memory.id, nameOf(memory)]))),
-      () => undefined, // the points can do without
+      () => undefined, // without names, the points are still useful
     );
     return () => stop.abort();
   }, [isFew, points.length, userId]);

@@ -1,4 +1,4 @@
-// What stands beside a point that is looked at: the beginning of its memory's text.
+// A note beside the highlighted point with the beginning of its memory's text.
 
 import { useEffect, useState } from "preact/hooks";
 import { call, pause } from "../../core/api.ts";
@@ -9,14 +9,14 @@ import { Badge } from "../../ui/pieces.tsx";
 import type { Pointed } from "../../ui/points.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 
-/** Time in milliseconds for which a point is looked at before its text is read. */
-const REST_MS = 120;
+/** Time in milliseconds for which a point must be highlighted before its memory is loaded. */
+const HOVER_MS = 120;
 const TEXT_CHARACTERS = 220;
 const KEPT = 200;
-/** Width in pixels below which the canvas counts as narrow, and distance of the note from its point. */
+/** Width in pixels below which the canvas counts as narrow. */
 const NARROW = 560;
 const BESIDE = 14;
-/** Memories that were read, so that looking back asks for nothing. */
+/** Cache of loaded memories, by id. */
 const known = new Map<string, Memory>();
 
 interface NoteProps {
@@ -24,7 +24,7 @@ interface NoteProps {
   readonly pointed: Pointed;
 }
 
-/** The note. */
+/** The note beside a point. */
 export function PointNote({ point, pointed }: NoteProps) {
   const { memory_id: id, type, userId } = point;
   const [memory, setMemory] = useState<Memory | null>(known.get(id) ?? null);
@@ -63,7 +63,7 @@ export function PointNote({ point, pointed }: NoteProps) {
   );
 }
 
-/** Where the note stands: beside the point, on a narrow canvas at the other end. */
+/** Position of the note: beside the point, or on a narrow canvas at the edge that is away from the point. */
 function placeOf({ place, size }: Pointed): Record<string, string> {
   const isLow = place.y > size.height / 2;
   if (size.width < NARROW) {
@@ -76,15 +76,15 @@ function placeOf({ place, size }: Pointed): Record<string, string> {
   };
 }
 
-/** The memory; null if it cannot be read, or is not looked at any more. */
+/** Loads the memory after `HOVER_MS`; null if it cannot be loaded, or if another point is highlighted by then. */
 async function readAfterRest(id: string, signal: AbortSignal): Promise<Memory | null> {
   try {
-    await pause(REST_MS, signal);
+    await pause(HOVER_MS, signal);
     const memory = await call("getMemory", { params: { id }, signal });
     if (known.size >= KEPT) known.clear();
     known.set(id, memory);
     return memory;
   } catch {
-    return null; // the note then shows what the map knows
+    return null; // the note then shows only what the map knows
   }
 }

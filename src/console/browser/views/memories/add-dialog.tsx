@@ -20,7 +20,7 @@ interface AddDialogProps {
   readonly close: () => void;
 }
 
-/** The dialog. */
+/** A dialog to add memories. */
 export function AddDialog({ kind, onStored, close }: AddDialogProps) {
   const [attributes, setAttributes] = useState(NO_ATTRIBUTES);
   const shown = kind === "files" || kind === "page" ? kind : "text";

@@ -1,10 +1,10 @@
-// The attributes of a new memory: their fields, and what the API takes.
+// The attributes of a new memory: fields for them, and their form in the API.
 
 import { t } from "../../core/i18n.ts";
 import { rights } from "../../core/session.ts";
 import { Field, jsonOf, listOf } from "../../ui/form.tsx";
 
-/** Attributes that every kind of memory can get. */
+/** Attributes that a person can give to any new memory, as texts of the fields. */
 export interface Attributes {
   readonly title: string;
   readonly tags: string;
@@ -82,7 +82,7 @@ export function AttributeFields({ value, onValue, isForFiles = false }: Attribut
   );
 }
 
-/** The attributes as the API takes them; empty ones are left out. @throws ApiError if the metadata is no JSON */
+/** The attributes for the body of a request, without empty ones. @throws ApiError if the metadata is not JSON */
 export function bodyOfAttributes({ tags, metadata, ...texts }: Attributes): Record<string, unknown> {
   const parsed = jsonOf(metadata, "metadata");
   return {

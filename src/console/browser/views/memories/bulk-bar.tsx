@@ -1,4 +1,4 @@
-// What can be done with the selected memories.
+// Actions on the selected memories.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -19,7 +19,7 @@ interface BulkBarProps {
   readonly onRemoved: (ids: ReadonlySet<string>) => void;
 }
 
-/** A bar at the lower edge, as long as something is selected. */
+/** A bar at the lower edge of the page, shown while memories are selected. */
 export function BulkBar({ chosen, clear, onChanged, onRemoved }: BulkBarProps) {
   const [isTagging, setIsTagging] = useState(false);
   const failed = chosen.filter(({ status }) => status === "failed");
@@ -101,7 +101,7 @@ function TagDialog({ chosen, onChanged, close }: TagDialogProps) {
   );
 }
 
-/** Does something with each memory, one after another; an error is shown and ends it. */
+/** Runs an action for each memory, one after another. Stops at the first error and shows it. */
 async function each<T>(
   memories: readonly Memory[],
   work: (memory: Memory) => Promise<T>,

@@ -1,4 +1,4 @@
-// The columns of the table of memories: what they show, how wide they are, and which are shown.
+// The columns of the table of memories: their content and width, and the choice of visible ones.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -11,17 +11,17 @@ import { Menu } from "../../ui/menu.tsx";
 import { Ago, Badge } from "../../ui/pieces.tsx";
 import { StatusBadge } from "../shared/status.tsx";
 
-/** A column; `width` is one track of a CSS grid, whose least width never collapses. */
+/** A column. `width` is a track of a CSS grid with a minimum width. */
 export interface MemoryColumn {
   readonly name: string;
   readonly title: string;
   readonly width: string;
   readonly cell: (memory: Memory) => ComponentChildren;
-  /** What the column is sorted by; absent: it cannot be sorted. */
+  /** Sort key of a memory; absent if the column cannot be sorted. */
   readonly sortBy?: (memory: Memory) => string | number;
 }
 
-/** All columns behind the name of the memory. */
+/** All columns except the first one, which has the memory's name. */
 export const COLUMNS: readonly MemoryColumn[] = [
   {
     name: "status",
@@ -102,7 +102,7 @@ export const COLUMNS: readonly MemoryColumn[] = [
 ];
 const SHOWN_FIRST = ["status", "type", "tags", "user", "created"];
 
-/** Names of the shown columns, kept in the browser. */
+/** The names of the visible columns, which the browser stores, and a function that changes them. */
 export function useColumns(): [readonly string[], (columns: readonly string[]) => void] {
   const [columns, setColumns] = useState<readonly string[]>(() => preference("columns")?.split(",") ?? SHOWN_FIRST);
   const choose = (next: readonly string[]) => {

@@ -1,15 +1,15 @@
-// Follows memories that are being processed until they are completed or failed.
+// Polls memories that are being processed until they are completed or failed.
 
 import { useEffect, useRef } from "preact/hooks";
 import { call, pause } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
 
-/** Time in milliseconds between two looks at the memories in processing. */
-const LOOK_MS = 2_000;
-/** Most memories that are followed one by one; each costs a request per look. */
+/** Polling interval in milliseconds. */
+const POLL_MS = 2_000;
+/** Maximum number of memories that are polled. Each costs one request per interval. */
 const FOLLOWED_MAX = 4;
 
-/** Reads the first memories in processing again and again, and passes their new states on. */
+/** Polls the first memories in status `processing`, and calls `onState` with each change. */
 export function useFollowed(items: readonly Memory[] | undefined, onState: (memory: Memory) => void): void {
   const ids = (items ?? []).filter(({ status }) => status === "processing").map(({ id }) => id);
   const followed = ids.slice(0, FOLLOWED_MAX).join(" ");
@@ -19,7 +19,7 @@ export function useFollowed(items: readonly Memory[] | undefined, onState: (memo
     if (followed === "") return;
     const stopping = new AbortController();
     const follow = async () => {
-      for (let ms = LOOK_MS; ; ms = Math.min(ms * 1.5, 15_000)) {
+      for (let ms = POLL_MS; ; ms = Math.min(ms * 1.5, 15_000)) {
         await pause(ms, stopping.signal);
         if (document.hidden) continue;
         for (const id of followed.split(" ")) {

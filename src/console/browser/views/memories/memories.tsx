@@ -1,4 +1,4 @@
-// The memories of the project: filters, the table, and adding texts, files and pages.
+// The view Memories: filters, a table, and buttons that add texts, files and web pages.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -35,7 +35,7 @@ function MemoryList() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [columns, setColumns] = useColumns();
   const adding = filterOf("add");
-  // by time the server sorts, by anything else the table sorts what is loaded
+  // the server sorts by time; the table sorts the loaded rows by any other column
   const order = filterOf("sort") === "created.up" ? "oldest" : "newest";
   const mayWrite = rights.value?.memoriesWrite === true;
   const pages = usePages<Memory>(

@@ -1,4 +1,4 @@
-// The table of memories. Only the rows that are seen are in the page, so that 10,000 memories scroll.
+// The table of memories. The page contains only the visible rows, so that 10,000 memories scroll smoothly.
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
@@ -15,23 +15,23 @@ import { nameOf } from "../shared/memory-names.ts";
 import { COLUMNS, type MemoryColumn } from "./columns.tsx";
 
 const ROW_PX = 44;
-/** Rows before the end at which the next page is read. */
+/** Number of rows before the end at which the next page is loaded. */
 const ROWS_AHEAD = 30;
-/** Most rows without a frame of their own that scrolls. */
+/** Maximum number of rows of a table that has no scrolling frame of its own. */
 const ROWS_IN_PAGE = 14;
 
 interface MemoryTableProps {
   readonly pages: Pages<Memory>;
   readonly columns: readonly string[];
-  /** Number of memories on all pages; null: not known yet. */
+  /** Number of memories on all pages; null until it is known. */
   readonly total: number | null;
   readonly selected: ReadonlySet<string>;
-  /** null: rows cannot be selected. */
+  /** Called with the new selection; null if rows cannot be selected. */
   readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
   readonly empty: ComponentChildren;
 }
 
-/** The table, or what stands for it. */
+/** The table. While it is loading or has no rows, it shows a skeleton, an error or `empty`. */
 export function MemoryTable({ pages, columns, total, selected, onSelected, empty }: MemoryTableProps) {
   const { items, error, reload, hasMore, more, isLoading } = pages;
   const shown = COLUMNS.filter(({ name }) => columns.includes(name));
@@ -87,7 +87,7 @@ interface RowsProps {
   readonly columns: readonly MemoryColumn[];
   readonly selected: ReadonlySet<string>;
   readonly onSelected: ((selected: ReadonlySet<string>) => void) | null;
-  /** Called when the last rows are seen; null: there are no more. */
+  /** Called when the last rows become visible; null if there are no more pages. */
   readonly onEnd: (() => void) | null;
 }
 
@@ -218,12 +218,12 @@ function sorted(items: readonly Memory[], sort: string): readonly Memory[] {
   });
 }
 
-/** Least width of a track in rem, so that the table scrolls before a column collapses. */
+/** Minimum width of a column's track in rem. The table gets the sum, so that it scrolls before a column collapses. */
 function leastOf(track: string): number {
   return Number(/([\d.]+)rem/.exec(track)?.[1] ?? 0);
 }
 
-/** The virtualizer of TanStack for the rows of a frame. */
+/** TanStack's virtualizer, which says which rows of a frame are visible. */
 function useVirtual(
   frame: { readonly current: HTMLDivElement | null },
   count: number,

@@ -1,8 +1,8 @@
-// The filters of the list of memories, as they stand in the address and as the API takes them.
+// The filters of the list of memories, which have the same names in the address and in the API.
 
 import { filterOf } from "../../core/router.ts";
 
-/** Names of the filters, as the API has them. */
+/** Names of the filters. */
 const FILTER_NAMES = ["q", "status", "type", "tag", "userId", "agentId", "sessionId", "superseded"] as const;
 
 /** The filters in the address that are set. */

@@ -1,4 +1,4 @@
-// Uploads of files: dropped or chosen, several at a time, each with the progress of its transfer and its processing.
+// Uploads of files, dropped or chosen, each with the progress of its transfer and of its processing.
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -15,14 +15,14 @@ import { messageOf, toastError } from "../../ui/toast.tsx";
 import { StatusBadge } from "../shared/status.tsx";
 import { type Attributes, bodyOfAttributes } from "./attributes.tsx";
 
-/** Files that are sent at the same time. */
+/** Number of files that are sent at the same time. */
 const SENT_AT_ONCE = 2;
-const LOOK_MS = 1_500;
+const POLL_MS = 1_500;
 
 interface Transfer {
   readonly id: number;
   readonly file: File;
-  /** 0 to 1. */
+  /** Share of the bytes that were sent, 0 to 1. */
   readonly sent: number;
   readonly memory: Memory | null;
   readonly error: string | null;
@@ -36,7 +36,7 @@ interface UploadsProps {
 
 let count = 0;
 
-/** A place for files, and the list of those that were given. */
+/** An area for files, and a list of the uploads. */
 export function Uploads({ attributes, onStored, children }: UploadsProps) {
   const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
   const [isOver, setIsOver] = useState(false);
@@ -146,7 +146,7 @@ async function sendOne(
     edit(id, { memory, sent: 1 });
     onStored(memory);
     while (memory.status === "processing") {
-      await pause(LOOK_MS);
+      await pause(POLL_MS);
       memory = await call("getMemory", { params: { id: memory.id } });
       edit(id, { memory });
       onStored(memory);

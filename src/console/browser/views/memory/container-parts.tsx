@@ -1,4 +1,4 @@
-// The memories of the files in a file.
+// The memories of the files inside a container file, such as an archive or an e-mail.
 
 import { call } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
@@ -13,7 +13,7 @@ import { Table } from "../../ui/table.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
 
-/** The card. */
+/** A card with the memories of the contained files. */
 export function ContainerParts({ memory: { id, parts } }: { readonly memory: Memory }) {
   const pages = usePages(
     (cursor, signal) => call("listMemories", { query: { container: id, limit: 50, cursor }, signal }),

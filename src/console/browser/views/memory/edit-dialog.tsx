@@ -8,7 +8,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Form, jsonOf, listOf } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** Longest text that can be edited here, in characters; a field with more would be slow. */
+/** Maximum length of a text that can be edited, in characters. A field with more would be slow. */
 const CHARACTERS_EDITED = 200_000;
 
 interface EditDialogProps {
@@ -17,7 +17,7 @@ interface EditDialogProps {
   readonly onSaved: (memory: Memory) => void;
 }
 
-/** The dialog. Only what was changed is sent. */
+/** A dialog to edit a memory. Sends only what was changed. */
 export function EditDialog({ memory, close, onSaved }: EditDialogProps) {
   const before = textsOf(memory);
   const [texts, setTexts] = useState(before);

@@ -1,4 +1,4 @@
-// The entities of a memory, the facts that a language model found, and memories with the same entities.
+// The entities of a memory, the facts that a language model found in it, and memories with the same entities.
 
 import { call } from "../../core/api.ts";
 import type { Memory, MemoryGraph } from "../../core/calls.ts";
@@ -15,7 +15,7 @@ import { nameOf } from "../shared/memory-names.ts";
 
 const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
 
-/** The cards of the graph. */
+/** Cards with entities, facts, and the graph around a memory. */
 export function MemoryEntities({ memory }: { readonly memory: Memory }) {
   const graph = useResource(
     (signal) => call("getMemoryGraph", { params: { id: memory.id }, query: { limit: 20 }, signal }),
@@ -91,7 +91,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
   );
 }
 
-/** The memory in the middle, its entities around it, and other memories that share them. */
+/** A picture of the memory, its entities, and other memories that share them. */
 function pictureOf(memory: Memory, { entities, neighbours }: MemoryGraph): Graph {
   const shown = entities.slice(0, 24);
   const names = new Set(shown.map(({ name }) => name));

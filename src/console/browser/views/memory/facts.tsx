@@ -1,4 +1,4 @@
-// What is known of a memory besides its text.
+// The attributes of a memory: everything except its text.
 
 import { readFile } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
@@ -11,7 +11,7 @@ import { Download } from "../../ui/icons.ts";
 import { Badge, Facts } from "../../ui/pieces.tsx";
 import { saveFile } from "../shared/save.ts";
 
-/** The attributes of a memory. */
+/** A card with the attributes of a memory. */
 export function MemoryFacts({ memory }: { readonly memory: Memory }) {
   const { tags, source, metadata, userId } = memory;
   const isUpdated = memory.updated_at.slice(0, 16) !== memory.created_at.slice(0, 16);

@@ -1,5 +1,5 @@
-// The history of a memory as a timeline: its texts, and when relations were set and removed. An earlier text can come
-// back.
+// The history of a memory as a timeline: its texts, and when relations were added and removed. An earlier text can be
+// restored.
 
 import { call } from "../../core/api.ts";
 import type { HistoryEntry, Memory } from "../../core/calls.ts";
@@ -22,7 +22,7 @@ interface HistoryProps {
   readonly reload: () => void;
 }
 
-/** Names of the keys that may be listed, by id: at least that of the key that is signed in. */
+/** Names of keys by id: all keys of the project if the current key may list them, otherwise only its own. */
 function useKeyNames(): ReadonlyMap<string, string> {
   const own = ownKey.value;
   const listed = useResource(
@@ -136,7 +136,7 @@ interface ActorNameProps {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** Who changed something; the id of a key without a known name stands in the tooltip. */
+/** Who made a change. If the name of the key is not known, its id is in the tooltip. */
 function ActorName({ by: { kind, id }, names }: ActorNameProps) {
   const name = id === null ? undefined : names.get(id);
   if (kind === "key" && name !== undefined) {

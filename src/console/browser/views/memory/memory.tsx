@@ -24,15 +24,15 @@ import { MemoryHistory } from "./history.tsx";
 import { Relations } from "./relations.tsx";
 import { MemoryText } from "./text.tsx";
 
-/** Times in milliseconds between looks at a memory in processing. */
-const LOOK_MS = 1_500;
+/** Polling interval in milliseconds while the memory is being processed. */
+const POLL_MS = 1_500;
 
 /** The page of a memory. */
 export default function MemoryPage({ id }: { readonly id: string }) {
   const memory = useResource(
     (signal) => call("getMemory", { params: { id }, signal }),
     [id],
-    ({ status }) => (status === "processing" ? LOOK_MS : null),
+    ({ status }) => (status === "processing" ? POLL_MS : null),
   );
   const name = memory.value === undefined ? null : nameOf(memory.value);
   useEffect(() => {

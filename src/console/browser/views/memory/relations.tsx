@@ -1,4 +1,4 @@
-// What a memory is to others: found relations with their evidence, and what a person says of them.
+// The relations of a memory to others: found ones with their evidence, and a person's corrections of them.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -14,7 +14,7 @@ import { Ago, Badge, Card } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** What each type says, seen from this memory. */
+/** Text for each type of relation, from the point of view of this memory. */
 export const RELATION_TEXTS: Readonly<Record<Relation["type"], string>> = {
   supersedes: "supersedes",
   superseded_by: "is superseded by",

@@ -1,4 +1,4 @@
-// The text of a memory: as it was stored, or with its Markdown; the passage that the address names is marked.
+// The text of a memory, unformatted or as Markdown. The passage that the address names is highlighted.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
@@ -10,9 +10,9 @@ import { lazily } from "../../ui/lazy.tsx";
 import { Card, CopyButton } from "../../ui/pieces.tsx";
 import { dialogueOf } from "../shared/dialogue.ts";
 
-/** Longest text that is shown, in characters. A longer one is cut, so that the page stays fast. */
+/** Maximum number of characters that are shown. A longer text is cut, so that the page stays fast. */
 const CHARACTERS_SHOWN = 300_000;
-/** Code points before a marked passage that are shown, if the text is cut. */
+/** Number of code points that are shown before the highlighted passage of a text that is cut. */
 const BEFORE_PASSAGE = 20_000;
 
 const Markdown = lazily(() => import("../../ui/markdown.tsx"));

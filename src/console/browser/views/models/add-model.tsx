@@ -1,4 +1,4 @@
-// Adds a model: one that another server computes, or files.
+// A dialog to add a model: one that another server runs, or model files.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -10,7 +10,7 @@ import { Plus } from "../../ui/icons.ts";
 import { Tabs } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** Interfaces of servers, with the end of their address, and whether they have rerankers. */
+/** Supported interfaces of other servers, each with an example of an address. */
 const INTERFACES = [
   { api: "openai", title: "OpenAI and compatible (vLLM, llama.cpp, LM Studio)", address: "https://api.example/v1" },
   { api: "tei", title: "text-embeddings-inference", address: "http://tei.example:8080" },
@@ -27,7 +27,7 @@ interface AddModelProps {
   readonly onAdded: (model: InstalledModel) => void;
 }
 
-/** The dialog. */
+/** A dialog to add a model. */
 export function AddModel({ kind, close, onAdded }: AddModelProps) {
   const isOfFiles = kind === "files";
   const add = async (body: object) => {
@@ -82,7 +82,7 @@ function RemoteForm({ add }: FormProps) {
         ...(key.trim() !== "" && { api_key: key.trim() }),
         ...(tokens !== "" && { tokens_max: Number(tokens) }),
         ...(listOf(languages).length > 0 && { languages: listOf(languages) }),
-        // spaces at their ends belong to prefixes
+        // prefixes are not trimmed: spaces at their ends belong to them
         ...(isEmbedder &&
           (queryPrefix !== "" || passagePrefix !== "") && {
             prefixes: { query: queryPrefix || null, passage: passagePrefix || null },

@@ -1,4 +1,4 @@
-// What can be done with a model: test it, calibrate it, delete it.
+// The actions on a model: test it, calibrate it, delete it.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -18,7 +18,7 @@ interface ModelActionsProps {
   readonly onChanged: () => void;
 }
 
-/** The buttons. */
+/** Buttons for the actions. */
 export function ModelActions({ model, onChanged }: ModelActionsProps) {
   const { id, kind, task, status, calibration_job: job } = model;
   const [result, setResult] = useState<ModelTest | null>(null);

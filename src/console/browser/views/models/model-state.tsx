@@ -1,4 +1,4 @@
-// Whether a model can be used, and where the curves of its scores come from, each with its progress.
+// The state of a model (whether it can be used) and of its calibration (where the curves of its scores come from).
 
 import type { InstalledModel } from "../../core/calls.ts";
 import { bytesText, numberText } from "../../core/format.ts";
@@ -17,7 +17,7 @@ const CURVES = {
   none: ["warn", "not calibrated"],
 } as const;
 
-/** Whether the model can be used. */
+/** A badge that says whether the model can be used, or how far its installation is. */
 export function ModelState({ model: { status, progress } }: { readonly model: InstalledModel }) {
   const [tone, text] = STATES[status];
   const isMoving = status === "downloading" && progress !== null;
@@ -36,7 +36,7 @@ export function ModelState({ model: { status, progress } }: { readonly model: In
   );
 }
 
-/** Where the curves of its scores come from, or how far its calibration is. */
+/** Where the curves of the model's scores come from, or how far its calibration is. */
 export function CalibrationState({ model }: { readonly model: InstalledModel }) {
   const { calibration, calibration_job: job } = model;
   const [tone, text] = CURVES[calibration];

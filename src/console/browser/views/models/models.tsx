@@ -1,5 +1,4 @@
-// The models of the server: built-in ones, added files, and models of other servers, with tests, calibrations and what
-// is in progress.
+// The view Models: built-in models, added model files, and models of other servers, with their state and actions.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -16,20 +15,20 @@ import { AddModel } from "./add-model.tsx";
 import { ModelActions } from "./model-actions.tsx";
 import { CalibrationState, ModelState } from "./model-state.tsx";
 
-/** Time in milliseconds between looks while something is in progress. */
-const LOOK_MS = 2_000;
+/** Polling interval in milliseconds while a model is being installed or calibrated. */
+const POLL_MS = 2_000;
 const MODELS_MAX = 100;
 const LANGUAGES_SHOWN = 4;
 const KINDS = { built_in: "built in", installed: "added files", remote: "other server" } as const;
 const TASKS = { embed: "embeddings", rerank: "reranker", read: "reader" } as const;
 
-/** The view. */
+/** The view Models. */
 export default function Models() {
   const [added, setAdded] = useState<InstalledModel | null>(null);
   const models = useResource(
     async (signal) => (await call("listInstalledModels", { query: { limit: MODELS_MAX }, signal })).data,
     [added?.id],
-    (all) => (all.some(isInProgress) ? LOOK_MS : null),
+    (all) => (all.some(isInProgress) ? POLL_MS : null),
   );
   const projects = useResource(async (signal) => {
     const { data } = await call("listProjects", { query: { limit: 100 }, signal });

@@ -1,4 +1,4 @@
-// Stores what a person expects of a question as a case.
+// A button that stores a question with the expected memory as a test case.
 
 import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
@@ -11,11 +11,11 @@ import { toast } from "../../ui/toast.tsx";
 interface ExpectationProps {
   readonly query: string;
   readonly userId: string;
-  /** The memory that should be first; null: nothing should be found. */
+  /** Id of the memory that should be found first; null if nothing should be found. */
   readonly memoryId: string | null;
 }
 
-/** The button; nothing for keys that may not store cases. */
+/** The button; renders nothing for keys that may not store cases. */
 export function Expectation({ query, userId, memoryId }: ExpectationProps) {
   if (rights.value?.project !== true || rights.value.isConfined) return null;
   const store = async () => {

@@ -1,4 +1,5 @@
-// Builds filters by rows of field, comparison and value. Filters that rows cannot show are edited as JSON.
+// A form for filters: each row has a field, a comparison and a value. Filters that rows cannot express are edited as
+// JSON.
 
 import { useState } from "preact/hooks";
 import { t } from "../../core/i18n.ts";
@@ -44,7 +45,7 @@ interface BuilderProps {
   readonly onValue: (json: string) => void;
 }
 
-/** A list of conditions that all must hold. */
+/** The form. All of its conditions must hold. */
 export function FilterBuilder({ value, onValue }: BuilderProps) {
   const parsed = rowsOf(value);
   const [rows, setRows] = useState<readonly Row[]>(parsed ?? []);
@@ -146,13 +147,13 @@ function operandOf(operator: string, value: string): unknown {
   return operator === "$in" ? value.split(",").map((part) => typed(part.trim())) : typed(value);
 }
 
-/** A number, true, false or null where a text looks like one; `"2024"` in quotes stays a text. */
+/** Converts an input to a number, boolean or null if it looks like one. In quotes, as in `"2024"`, it stays a text. */
 function typed(text: string): unknown {
   if (/^(-?\d+(\.\d+)?|true|false|null|".*")$/.test(text.trim())) return JSON.parse(text);
   return text.trim();
 }
 
-/** The rows of filters; null if rows cannot show them. */
+/** Converts filters to rows; null if rows cannot express them. */
 function rowsOf(json: string): readonly Row[] | null {
   if (json.trim() === "") return [];
   try {
@@ -162,7 +163,7 @@ function rowsOf(json: string): readonly Row[] | null {
       : [filters as object];
     return conditions.flatMap((condition) => Object.entries(condition).flatMap(rowsOfField));
   } catch {
-    return null; // no JSON yet, or filters of another form
+    return null; // not JSON yet, or filters that rows cannot express
   }
 }
 

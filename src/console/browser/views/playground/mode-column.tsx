@@ -1,4 +1,5 @@
-// What one mode found: its stages as a bar, the time that it understood, how ranks moved, and the passages.
+// The results of one search mode: a bar of its stages, the time that it understood, the ranks by signal, and the
+// passages.
 
 import type { Explanation, SearchResults } from "../../core/calls.ts";
 import { countText, dayText, numberText } from "../../core/format.ts";
@@ -21,7 +22,7 @@ interface ModeColumnProps {
   readonly others: Found;
 }
 
-/** The column of a mode. */
+/** A column with the results of a mode. */
 export function ModeColumn({ mode, found, query, userId, others }: ModeColumnProps) {
   const { results, explain } = found;
   const elsewhere = others.filter((other) => other.mode !== mode);
@@ -73,7 +74,7 @@ function Total({ explain }: { readonly explain: Explanation }) {
   return <Badge tone="accent">{t("{n} ms", { n: ms.toFixed(ms < 10 ? 1 : 0) })}</Badge>;
 }
 
-/** The stages of a search as parts of a bar, by the time they took. */
+/** A bar whose parts are the stages of a search, as long as the time they took. */
 function Stages({ explain }: { readonly explain: Explanation }) {
   const total = explain.stages.reduce((sum, { ms }) => sum + ms, 0);
   return (
@@ -122,7 +123,7 @@ function Understood({ explain: { time, admissible, evidence } }: { readonly expl
   );
 }
 
-/** A span of days; an end that is null is open. */
+/** Describes a span of days. Null means that the span has no start or no end. */
 function spanText({ from, to }: NonNullable<Explanation["time"]>): string {
   if (from === null) return to === null ? t("any time") : t("before {to}", { to: dayText(to) });
   if (to === null) return t("from {from}", { from: dayText(from) });

@@ -1,4 +1,4 @@
-// The playground: one question, up to four modes side by side, and why each passage stands where it stands.
+// The playground: the results of one question in up to four modes side by side, with an explanation of each rank.
 
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -18,7 +18,7 @@ import { ModeColumn } from "./mode-column.tsx";
 import { addressOfQuestion, bodyOf, type Found, type Question, questionInAddress } from "./question.ts";
 import { SnippetDialog } from "./snippet-dialog.tsx";
 
-/** The view. The question and its settings stand in the address. */
+/** The playground. The address contains the question and its settings. */
 export default function Playground() {
   const asked = questionInAddress();
   return (
@@ -64,7 +64,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
         icon={Search}
         disabled={draft.q.trim() === ""}
         send={async () => {
-          bodyOf(draft, "fast"); // filters that are no JSON are refused here, beside their field
+          bodyOf(draft, "fast"); // throws if the filters are not JSON, so that their field shows it
           setFilters({ ...addressOfQuestion(draft), turn: null }, true);
         }}
         beside={

@@ -1,4 +1,4 @@
-// The question of the playground: what stands in its address, and the request that it becomes.
+// The question of the playground: reads it from the address and makes the request.
 
 import type { SearchResults } from "../../core/calls.ts";
 import type { Filters } from "../../core/router.ts";
@@ -6,7 +6,7 @@ import { filterOf } from "../../core/router.ts";
 import { jsonOf } from "../../ui/form.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
 
-/** A question with its settings, as texts of the address. */
+/** A question with its settings, as they are in the address. */
 export interface Question {
   readonly q: string;
   readonly modes: readonly ModeName[];
@@ -19,7 +19,7 @@ export interface Question {
   readonly graph: boolean;
 }
 
-/** What a question found in each mode. */
+/** The results of a question in each mode. */
 export type Found = readonly { readonly mode: ModeName; readonly found: SearchResults }[];
 
 /** The question in the address. */
@@ -39,12 +39,12 @@ export function questionInAddress(): Question {
   };
 }
 
-/** The filters of the address of a question. */
+/** The filters of the address (see router.ts) for a question. */
 export function addressOfQuestion(question: Question): Filters {
   return { ...question, modes: question.modes.join(","), graph: question.graph || null };
 }
 
-/** The body of a search in a mode. @throws ApiError if the filters are no JSON */
+/** The body of a search request in a mode. @throws ApiError if the filters are not JSON */
 export function bodyOf(question: Question, mode: ModeName): Record<string, unknown> {
   const { q, userId, agentId, sessionId, limit, filters, asOf, graph } = question;
   return {

@@ -1,4 +1,4 @@
-// How the ranks of the first passages moved from signal to signal, as lines between columns.
+// A picture of the ranks of the first passages: a column per signal, with lines between the ranks of each passage.
 
 import type { SearchResult } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
@@ -8,7 +8,7 @@ const ROW_PX = 18;
 const COLUMN_PX = 92;
 const TOP_PX = 22;
 
-/** Lines from the rank in each signal to the final rank, for the first ten passages. */
+/** Draws the ranks of the first ten passages from signal to signal, and the final rank. */
 export function RankMoves({ results }: { readonly results: readonly SearchResult[] }) {
   const shown = results.slice(0, ROWS).filter(({ explain }) => explain !== undefined);
   if (shown.length < 2) return null;

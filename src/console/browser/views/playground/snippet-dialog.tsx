@@ -1,4 +1,4 @@
-// The search as code, to copy.
+// A dialog with the search as code to copy.
 
 import { useState } from "preact/hooks";
 import { t } from "../../core/i18n.ts";
@@ -8,7 +8,7 @@ import { Snippet } from "../../ui/pieces.tsx";
 import { bodyOf, type Question } from "./question.ts";
 import { SNIPPET_LANGUAGES, type SnippetLanguage, snippetOf } from "./snippets.ts";
 
-/** A dialog with the search in a language to choose. */
+/** A dialog with the search as code in a language that a person chooses. */
 export function SnippetDialog({ question, close }: { readonly question: Question; readonly close: () => void }) {
   const [language, setLanguage] = useState<SnippetLanguage>("curl");
   return (

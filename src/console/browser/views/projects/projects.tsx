@@ -1,4 +1,4 @@
-// All projects of the server, for keys with `admin`.
+// The view Projects: all projects of the server, for keys with `admin`.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -20,7 +20,7 @@ import { toast } from "../../ui/toast.tsx";
 
 const PLANS = ["free", "starter", "pro", "enterprise"] as const;
 
-/** The view. */
+/** The view Projects. */
 export default function Projects() {
   const [editing, setEditing] = useState<Project | null>(null);
   const [created, setCreated] = useState<ProjectWithKey | null>(null);

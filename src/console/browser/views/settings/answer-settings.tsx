@@ -1,4 +1,4 @@
-// Settings of searches and answers.
+// Settings for searches and answers.
 
 import { useState } from "preact/hooks";
 import type { Project } from "../../core/calls.ts";
@@ -10,13 +10,13 @@ import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { MODES } from "../shared/memory-names.ts";
 
-/** What each card of settings gets. */
+/** Properties of each card of settings. */
 export interface SettingsProps {
   readonly project: Project;
   readonly save: (body: object) => Promise<void>;
 }
 
-/** The card. */
+/** A card with the settings for searches and answers. */
 export function AnswerSettings({ project, save }: SettingsProps) {
   const [name, setName] = useState(project.name);
   const [mode, setMode] = useState<string>(project.default_mode);

@@ -15,21 +15,21 @@ import { Badge, Card, Facts, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** Time in milliseconds between looks at a change in progress. */
-const LOOK_MS = 3_000;
+/** Polling interval in milliseconds while the model is being changed. */
+const POLL_MS = 3_000;
 
 interface EmbedderSettingsProps {
   readonly project: Project;
   readonly onProject: (project: Project) => void;
 }
 
-/** The card. */
+/** A card with the models of the project. */
 export function EmbedderSettings({ project, onProject }: EmbedderSettingsProps) {
   const isAdmin = rights.value?.admin === true;
   const embedder = useResource(
     (signal) => call("getProjectEmbedder", { signal }),
     [],
-    ({ change }) => (change?.state === "building" ? LOOK_MS : null),
+    ({ change }) => (change?.state === "building" ? POLL_MS : null),
   );
   return (
     <Card
@@ -61,7 +61,7 @@ interface CurrentProps {
   readonly onChanged: () => void;
 }
 
-/** Back to the model before, whose vectors are kept, or no more. */
+/** Buttons to return to the previous model, whose vectors are still stored, and to delete these vectors. */
 function WayBack({ current: { projectId, previous }, onChanged }: CurrentProps) {
   const forget = () =>
     confirm({
@@ -126,7 +126,7 @@ function Change({ of: { projectId, change }, onChanged }: { readonly of: Project
 
 interface ChoicesProps extends CurrentProps, EmbedderSettingsProps {}
 
-/** The choices among the models of the server. */
+/** A form to choose among the models of the server. */
 function Choices({ current, project, onProject, onChanged }: ChoicesProps) {
   const models = useResource(async (signal) => {
     const { data } = await call("listInstalledModels", { query: { limit: 100 }, signal });

@@ -1,4 +1,4 @@
-// What the threshold of evidence does to real questions: which would be answered, and which refused.
+// A preview of the evidence threshold: which of a person's questions would be answered, and which refused.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -11,16 +11,16 @@ import { ListChecks, Play, Target } from "../../ui/icons.ts";
 import { Badge, Card, Meter } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** Most questions of one look: each is a search. */
+/** Maximum number of questions of one preview. Each costs a search. */
 const QUESTIONS_MAX = 10;
 
 interface Tried {
   readonly question: string;
-  /** null: no passage was read. */
+  /** Evidence of the best passage, 0 to 1; null if no passage was read. */
   readonly evidence: number | null;
 }
 
-/** The card; nothing for a key that may not search. */
+/** A card with the preview; nothing for a key that may not search. */
 export function EvidencePreview({ project }: { readonly project: Project }) {
   const [questions, setQuestions] = useState("");
   const [tried, setTried] = useState<readonly Tried[]>([]);
@@ -32,7 +32,7 @@ export function EvidencePreview({ project }: { readonly project: Project }) {
     .slice(0, QUESTIONS_MAX);
   if (rights.value?.memoriesRead !== true) return null;
   const run = async () => {
-    const mode = project.default_mode === "precise" ? "precise" : "balanced"; // the modes that read passages
+    const mode = project.default_mode === "precise" ? "precise" : "balanced"; // only these modes read passages
     const found: Tried[] = [];
     for (const question of lines) {
       const { explain } = await call("searchMemories", { body: { query: question, mode, explain: true } });

@@ -1,4 +1,4 @@
-// The language model of the project.
+// Settings for the language model of the project.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -25,7 +25,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   gemini: "https://generativelanguage.googleapis.com",
 };
 
-/** The card. */
+/** A card with the settings for the language model. */
 export function LlmSettings({ project, save }: SettingsProps) {
   const { llm, smart_ingestion: smart } = project;
   const [provider, setProvider] = useState<string>(llm.provider);

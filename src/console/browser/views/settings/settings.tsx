@@ -1,4 +1,4 @@
-// The settings of the project, one subject at a time: search and answers, language model, embedding model, storage.
+// The view Settings: a tab per subject (search and answers, language model, embedding model, storage).
 
 import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
@@ -14,7 +14,7 @@ import { LlmSettings } from "./llm-settings.tsx";
 import { StorageSettings } from "./storage-settings.tsx";
 import { VectorSettings } from "./vector-settings.tsx";
 
-/** The view. */
+/** The view Settings. */
 export default function Settings() {
   const project = useResource((signal) => call("getOwnProject", { signal }), []);
   const tab = filterOf("tab") || "answers";

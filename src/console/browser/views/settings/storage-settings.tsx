@@ -1,4 +1,4 @@
-// What becomes of files, how long deleted memories and earlier texts are kept, and the plan of the project.
+// Settings for storage: whether uploaded files are kept, how long deleted memories and earlier texts are, and the plan.
 
 import { useState } from "preact/hooks";
 import { t } from "../../core/i18n.ts";
@@ -11,7 +11,7 @@ import type { SettingsProps } from "./answer-settings.tsx";
 
 const PLANS = ["free", "starter", "pro", "enterprise"] as const;
 
-/** The card. */
+/** A card with the settings for storage. */
 export function StorageSettings({ project, save }: SettingsProps) {
   const [days, setDays] = useState(String(project.retention_days));
   const [plan, setPlan] = useState<string>(project.plan);

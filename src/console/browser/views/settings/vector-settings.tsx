@@ -1,4 +1,4 @@
-// How the vectors of the project are searched, and the graph of vectors that is being built.
+// Settings for vector search: scan or graph, and the progress of building the graph.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -13,16 +13,16 @@ import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
 
-/** Time in milliseconds between looks while a graph is built. */
-const LOOK_MS = 3_000;
+/** Polling interval in milliseconds while a graph is being built. */
+const POLL_MS = 3_000;
 
-/** The card. */
+/** A card with the settings for vector search. */
 export function VectorSettings({ project, save }: SettingsProps) {
   const [chosen, setChosen] = useState<string>(project.vector_index);
   const index = useResource(
     (signal) => call("getVectorIndex", { signal }),
     [project.vector_index],
-    ({ build }) => (build?.state === "building" ? LOOK_MS : null),
+    ({ build }) => (build?.state === "building" ? POLL_MS : null),
   );
   return (
     <Card title={t("Search of vectors")} icon={Network}>

@@ -1,4 +1,4 @@
-// Shows a conversation that is stored as JSON messages as a dialogue.
+// Converts a conversation that is stored as JSON messages to readable lines.
 
 /** Maximum length of a text that is parsed, in characters. Longer texts would block the page. */
 const CHARACTERS_PARSED = 2_000_000;
@@ -10,7 +10,7 @@ export function dialogueOf(content: string): string | null {
   try {
     messages = JSON.parse(content);
   } catch {
-    return null; // a text that begins with a bracket
+    return null; // not JSON, only a text that begins with a bracket
   }
   if (!Array.isArray(messages) || messages.length === 0) return null;
   const lines = messages.map(lineOf);

@@ -1,11 +1,14 @@
-// A passage in which the words of the question are marked.
+// A passage in which the words of the question are highlighted.
 
 import functionWords from "../../../../../data/words/entities/function-words.txt" with { type: "text" };
 
-/** Shortest word of the question that is marked in passages, in characters. */
+/** Minimum length of a word that is highlighted, in characters. */
 const MARKED_CHARACTERS_MIN = 3;
 
-/** Words such as "the" and "with", which nearly every passage has; lines that begin with `#` or `[` are no words. */
+/**
+ * Words such as "the" and "with", which are not highlighted, because nearly every passage has them. Lines of the list
+ * that begin with `#` or `[` contain no words.
+ */
 const common = new Set(
   functionWords
     .split("\n")
@@ -18,7 +21,7 @@ interface MarkedTextProps {
   readonly query: string;
 }
 
-/** A text with its marks. */
+/** A text with highlighted words. */
 export function MarkedText({ text, query }: MarkedTextProps) {
   return (
     <p class="passage" dir="auto">
@@ -36,7 +39,7 @@ function withMarks(text: string, query: string) {
   return text.split(pattern).map((piece, at) => (at % 2 === 0 ? piece : <mark key={at}>{piece}</mark>));
 }
 
-/** A word as the list has it: lower case, without diacritics. */
+/** A word in the form of the list: lower case, without diacritics. */
 function plain(word: string): string {
   return word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
 }

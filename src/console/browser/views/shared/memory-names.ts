@@ -1,18 +1,18 @@
-// How views name memories, passages and modes.
+// Names of memories, passages and search modes in all views.
 
 import type { Memory, SearchResult } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 
-/** Longest beginning of a text that stands in for a missing title, in characters. */
+/** Maximum length of the beginning of a text that replaces a missing title, in characters. */
 const TITLE_CHARACTERS = 80;
 
-/** The title of a memory, else the beginning of its text, else the name of its file. */
+/** The title of a memory; otherwise the beginning of its text; otherwise the name of its file or its address. */
 export function nameOf({ title, content, source }: Pick<Memory, "title" | "content" | "source">): string {
   const named = [title, content, source?.filename, source?.url].find((text) => text != null && text.trim() !== "");
   return named?.trim().slice(0, TITLE_CHARACTERS).replace(/\s+/g, " ") ?? t("Untitled");
 }
 
-/** Where a passage stands in its memory: headings, page, slide, sheet, speaker. */
+/** The place of a passage in its memory: headings, page, slide, sheet, speaker. */
 export function placeOf({ metadata: { _chunk: chunk } }: SearchResult): string {
   const { headings = [], page, slide, sheet, speaker } = chunk;
   return [
@@ -26,7 +26,7 @@ export function placeOf({ metadata: { _chunk: chunk } }: SearchResult): string {
     .join(" › ");
 }
 
-/** The modes of a search with what they do, fastest first. */
+/** The search modes, fastest first, each with a short description. */
 export const MODES = [
   ["fast", "vectors only"],
   ["hybrid", "vectors and full text"],
@@ -36,7 +36,7 @@ export const MODES = [
 /** A mode of a search. */
 export type ModeName = (typeof MODES)[number][0];
 
-/** Filter of the address of a memory that opens it at a passage. */
+/** Value of the address filter with which a memory is opened at a passage. */
 export function passageFilter({ metadata: { _chunk: chunk } }: SearchResult): string {
   return `${chunk.start}-${chunk.end}`;
 }

@@ -23,11 +23,11 @@ interface ResultCardProps {
   readonly query: string;
   /** Number of the result, from 1. */
   readonly rank: number;
-  /** What a person can do with the result. */
+  /** Buttons for actions on the result. */
   readonly actions?: ComponentChildren;
 }
 
-/** A result with its place, marked words, score and signals. */
+/** A card with a passage: its place, text with highlighted words, score and signals. */
 export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
   const { _memory: memory, _chunk: chunk } = result.metadata;
   const place = placeOf(result);
@@ -79,7 +79,7 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
   );
 }
 
-/** Bars of the signals, and how the rank moved. */
+/** Bars for the signals, and the difference between the final rank and the rank before the reranker. */
 function Signals({ explain, rank }: { readonly explain: NonNullable<SearchResult["explain"]>; readonly rank: number }) {
   const moved = explain.fused_rank - rank;
   const path = explain.signals.graph?.path ?? [];

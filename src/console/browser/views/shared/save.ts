@@ -1,11 +1,11 @@
-// Saves a text or file as a file of the person's computer.
+// Offers a text or file as a download.
 
-/** Lets the browser save a text. */
+/** Makes the browser download a text. `type` is its media type. */
 export function save(name: string, type: string, text: string): void {
   saveFile(name, new Blob([text], { type }));
 }
 
-/** Lets the browser save a file. */
+/** Makes the browser download a file. */
 export function saveFile(name: string, file: Blob): void {
   const address = URL.createObjectURL(file);
   const link = document.createElement("a");

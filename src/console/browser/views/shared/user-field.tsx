@@ -1,4 +1,4 @@
-// A field for the id of a user, which offers the newest users while a person types.
+// A field for the id of a user, which suggests the newest users.
 
 import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
@@ -18,7 +18,7 @@ interface UserFieldProps {
   readonly quiet?: boolean | undefined;
 }
 
-/** The field. A key that may not list users gets it without offers. */
+/** The field. For a key that may not list users, it has no suggestions. */
 export function UserField({ label = t("User"), ...rest }: UserFieldProps) {
   const known = rights.value;
   const mayList = known?.usersRead === true && !known.isConfined;

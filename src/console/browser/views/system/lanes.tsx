@@ -1,4 +1,4 @@
-// The processes that run models.
+// The lanes of the server: the processes that run models.
 
 import { bytesText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
@@ -7,7 +7,7 @@ import { Server } from "../../ui/icons.ts";
 import { Badge, Card } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 
-/** The card. */
+/** A card with the state of each lane. */
 export function Lanes({ lanes }: { readonly lanes: readonly Lane[] }) {
   return (
     <Card title={t("Models in lanes")}>

@@ -1,5 +1,5 @@
-// The state of the server. A key with admin sees queues, sizes, nodes and the last backup; any other key sees whether
-// the server is ready, and its lanes.
+// The view System: the state of the server. A key with `admin` sees queues, sizes, nodes and the last backup. Any other
+// key sees whether the server is ready, and its lanes.
 
 import { call } from "../../core/api.ts";
 import type { System as SystemState } from "../../core/calls.ts";
@@ -13,12 +13,12 @@ import { Ago, Badge, Card, Facts, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Lanes } from "./lanes.tsx";
 
-/** Time between two looks in milliseconds. */
-const LOOK_MS = 5_000;
-/** Share of the disk from which on it is shown as nearly full. */
+/** Polling interval in milliseconds. */
+const POLL_MS = 5_000;
+/** Used share of the disk from which on it is shown as nearly full. */
 const NEARLY_FULL = 0.9;
 
-/** The view. */
+/** The view System. */
 export default function System() {
   const mayRead = rights.value?.admin === true && !rights.value.isConfined;
   return (
@@ -75,7 +75,7 @@ function Everything() {
   const system = useResource(
     (signal) => call("getSystem", { signal }),
     [],
-    () => LOOK_MS,
+    () => POLL_MS,
   );
   return (
     <Loaded from={system} lines={10}>

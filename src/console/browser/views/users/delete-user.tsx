@@ -1,5 +1,5 @@
-// Deleting a user: what there is, a typed confirmation, and a receipt that says what was deleted and what was found
-// after that.
+// A dialog that deletes a user: it shows what will be deleted, asks to type the id, and then offers a receipt that says
+// what was deleted and what is left.
 
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../../core/api.ts";
@@ -18,17 +18,17 @@ import { Loaded } from "../../ui/states.tsx";
 import { save } from "../shared/save.ts";
 
 const PAGE = 100;
-/** Most chats and events that are counted; of more, the number says so. */
+/** Maximum number of chats and events that are counted. If there are more, the dialog says so. */
 const COUNTED_MAX = 1_000;
 
-/** How much there is of a user; null: the key may not read it. */
+/** Amounts of a user's data; null if the key may not read them. */
 interface Amounts {
   readonly memories: number | null;
   readonly chats: number | null;
   readonly events: number | null;
 }
 
-/** What was deleted, as the file says it. */
+/** The receipt, which is saved as JSON. */
 interface Receipt {
   readonly receipt: "mneme-user-deletion";
   readonly version: 1;
@@ -46,7 +46,7 @@ interface DeleteUserProps {
   readonly close: () => void;
 }
 
-/** The dialog. */
+/** A dialog that deletes a user. */
 export function DeleteUser({ id, close }: DeleteUserProps) {
   const before = useResource((signal) => amountsOf(id, signal), [id]);
   const [isCascade, setIsCascade] = useState(true);
@@ -188,7 +188,7 @@ async function amountsOf(id: string, signal: AbortSignal): Promise<Amounts> {
   return { memories: memories?.count ?? null, chats, events };
 }
 
-/** Number of the items of a list, counted page by page; one more than is counted if there are more. */
+/** Counts the items of a list page by page. Returns `COUNTED_MAX + 1` if there are more than `COUNTED_MAX`. */
 async function countOf(read: (cursor: string | null) => Promise<Listed<unknown>>): Promise<number> {
   let count = 0;
   let cursor: string | null = null;
@@ -199,7 +199,7 @@ async function countOf(read: (cursor: string | null) => Promise<Listed<unknown>>
       cursor = page.cursor;
     } while (cursor !== null && count < COUNTED_MAX);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return 0; // there is no such user any more
+    if (error instanceof ApiError && error.status === 404) return 0; // the user was deleted
     throw error;
   }
   return cursor === null ? count : COUNTED_MAX + 1;

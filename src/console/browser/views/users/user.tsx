@@ -1,4 +1,4 @@
-// One user: what is known of them, their memories, chats and events, and deleting them with everything.
+// The page of a user: their profile, memories, chats and events, and deleting the user with all of these.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";

@@ -1,4 +1,4 @@
-// The users of the project, and one user: what is known, memories, chats, events.
+// The view Users: the users of the project, or the page of one user.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
@@ -17,7 +17,7 @@ import { Table } from "../../ui/table.tsx";
 import { UserPage } from "./user.tsx";
 import { UserDialog } from "./user-dialog.tsx";
 
-/** Users of one page: each row asks for a number of its own. */
+/** Number of users per page. It is small, because each row sends a request for its number of memories. */
 const USERS_SHOWN = 25;
 
 /** The list, or one user if the address names one. */
@@ -28,7 +28,7 @@ export default function Users({ path }: { readonly path: readonly string[] }) {
 
 function UserList() {
   const isConfined = rights.value?.isConfined === true;
-  // a confined key may change its own user, but name no other
+  // a confined key may change its own user, but not add users
   const mayWrite = rights.value?.usersWrite === true && !isConfined;
   const pages = usePages<User>(
     (cursor, signal) => call("listUsers", { query: { cursor, limit: USERS_SHOWN }, signal }),
@@ -99,7 +99,7 @@ function None() {
   return <span class="fine">–</span>;
 }
 
-/** How many memories a user has, as a link to them. */
+/** The number of memories of a user, as a link to them. */
 function MemoryCount({ userId }: { readonly userId: string }) {
   const mayRead = rights.value?.memoriesRead === true;
   const count = useResource(
@@ -114,7 +114,7 @@ function MemoryCount({ userId }: { readonly userId: string }) {
   );
 }
 
-/** Opens a user whose id is known, wherever it stands in the list. */
+/** A field that opens a user by id, even if the list does not show it yet. */
 function OpenUser() {
   const [find, setFind] = useState("");
   return (

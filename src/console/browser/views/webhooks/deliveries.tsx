@@ -1,4 +1,4 @@
-// The deliveries to a webhook with their attempts, read again while the page is open.
+// The deliveries to a webhook with their attempts. They are polled while the page is open.
 
 import { call } from "../../core/api.ts";
 import type { Delivery } from "../../core/calls.ts";
@@ -12,7 +12,7 @@ import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 
-/** A call with its headers; its data are those of the memory without its text. */
+/** An example of a delivery with its headers. The body has the memory without its text. */
 const EXAMPLE = `POST /mneme
 content-type: application/json
 webhook-id: dlv_01m8nvkew3efp817c3rxjpejqp
@@ -29,10 +29,10 @@ ${JSON.stringify(
   2,
 )}`;
 
-/** Time in milliseconds between looks at waiting deliveries. */
-const LOOK_MS = 4_000;
+/** Polling interval in milliseconds while deliveries are waiting. */
+const POLL_MS = 4_000;
 
-/** The page of a webhook. */
+/** The page of a webhook with its deliveries. */
 export function Deliveries({ id }: { readonly id: string }) {
   const webhooks = useResource((signal) => call("listWebhooks", { query: { limit: 20 }, signal }), [id]);
   const pages = usePages<Delivery>(
@@ -41,7 +41,7 @@ export function Deliveries({ id }: { readonly id: string }) {
   );
   const put = (delivery: Delivery) => pages.edit((items) => withItem(items, delivery));
   const isWaiting = pages.items?.some(({ status }) => status === "pending") === true;
-  // waiting deliveries are read again until all have arrived or failed
+  // polls the waiting deliveries until all have succeeded or failed
   useResource(
     async (signal) => {
       if (!isWaiting) return false;
@@ -50,7 +50,7 @@ export function Deliveries({ id }: { readonly id: string }) {
       return data.some(({ status }) => status === "pending");
     },
     [id, isWaiting],
-    (isStillWaiting) => (isStillWaiting ? LOOK_MS : null),
+    (isStillWaiting) => (isStillWaiting ? POLL_MS : null),
   );
   const url = webhooks.value?.data.find((one) => one.id === id)?.url;
   return (

@@ -1,4 +1,4 @@
-// Webhooks: adding and changing them, their secrets, and their deliveries.
+// The view Webhooks: adding and changing webhooks, their secrets, and their deliveries.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
