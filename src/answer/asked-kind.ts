@@ -45,11 +45,14 @@ export function askedKindWords(section: string): readonly string[] {
 const anyOfSection = (section: string) => anyOf(askedKindWords(section));
 const QUESTION_WORD = new RegExp(anyOfSection("question words"), "u");
 const ASK_WORD = new RegExp(anyOfSection("ask"), "u");
-/** The same with the space before. These words are no question words, although "wie lautet" begins with one. */
+/**
+ * Words such as "what is" that ask for a noun, with the space before them. They do not count as question words,
+ * although "wie lautet" begins with one.
+ */
 const ASK_WORDS = new RegExp(` ${anyOfSection("ask")}`, "gu");
 const YES_OR_NO = new RegExp(`^${anyOf(askedKindWords("yes or no")).replace("(?<= )", " ")}`, "u");
 
-/** How the questions for one kind look. */
+/** Patterns that recognise the questions for one kind of answer. */
 interface Cues {
   readonly kind: AnswerKind;
   /** Words that ask for the kind by themselves. */

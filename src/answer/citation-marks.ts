@@ -17,9 +17,11 @@ export const BRACKET = "\\\\?[\\[［【]";
 const CLOSING = "\\\\?[\\]］】]";
 const DASH = /^[-‐-―−~〜～]$/u;
 const SEPARATOR = /^[,;，；、&+/|]$/u;
-/** Characters that may precede a number, that may follow a label, and that may follow the last number. */
+/** Characters that may precede a number. */
 const BEFORE_NUMBER = /^[#^]$/;
+/** Characters that may follow a label. */
 const BEHIND_LABEL = /^[:=_.]$/;
+/** Characters that may follow the last number. */
 const BEHIND_LAST = /^[.,;]$/;
 const QUOTATION_MARKS = /["'“”„‘’]/g;
 /** All characters that may occur in a list of numbers, letters included, as a character class. */

@@ -9,7 +9,7 @@ import type { LlmEnding } from "../ports/language-model.ts";
 /** A passage that an answer is based on. */
 export interface CitedPassage {
   readonly passage: RankedPassage;
-  /** Whether the answer's text cites the passage; if not, the passage was only context. */
+  /** Whether the answer's text cites the passage. Otherwise the passage was only context. */
   readonly isCited: boolean;
 }
 

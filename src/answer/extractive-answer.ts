@@ -112,13 +112,14 @@ async function candidatesOf(
 
 function sentenceToScore(candidate: Candidate): SentenceToScore {
   const { passage, sentence, text } = candidate;
-  // A turn may only be understood with its neighbours, of whose vectors its own has a part.
+  // The cosine of a turn's passage also fits its only sentence: its vector includes the neighbouring turns, which may
+  // be needed to understand it.
   const isWhole = passage.text.trim() === sentence && text === sentence;
   return { text: textToScore(candidate), cosine: isWhole ? (passage.signals.vector?.score ?? null) : null };
 }
 
-// The form in which models have learnt to read passages: with the title, or with speaker and day. A title that was made
-// from the text is that of its first sentence, and would make all sentences look like that one.
+// The text in the form in which models were trained to read passages: with the title, or with speaker and day. A title
+// that was made from the text is left out: it resembles the first sentence, and would make all sentences look like it.
 function textToScore({ text, passage }: Candidate): string {
   const { turn, headings } = passage.place;
   const { title, given } = passage.memory;

@@ -7,19 +7,19 @@ import type { Member, Series, SeriesText } from "../retrieval/series.ts";
 import { foldLetters } from "../words/word-patterns.ts";
 import type { AnswerEvent } from "./events.ts";
 
-/** What a question names and no passage is about, although passages are about things alike. */
+/** Things that a question names and no passage is about, although passages are about similar things (neighbours). */
 export interface Gap {
-  /** In the words of the question; at least one. */
+  /** The missing things in the words of the question; at least one. */
   readonly missing: readonly string[];
-  /** Whether the question also names something alike that was found, as in "cabins 4 and 9". */
+  /** Whether the question also names a similar thing that was found, as in "cabins 4 and 9". */
   readonly isPartial: boolean;
-  /** Things alike that were found, in the words of the passages, best first. Not those that the question names. */
+  /** Similar things that were found and that the question does not name, best first. */
   readonly neighbours: readonly Neighbour[];
-  /** The passages about what was found of the things that the question names, best first. */
+  /** The passages about those things of the question that were found, best first. */
   readonly found: readonly RankedPassage[];
 }
 
-/** Something alike, and the passage that is about it. */
+/** A similar thing in the words of a passage, and the passage that is about it. */
 export interface Neighbour {
   readonly text: string;
   readonly passage: RankedPassage;
@@ -31,13 +31,16 @@ export interface Neighbour {
 const NEIGHBOUR_PASSAGES = 5;
 /** Share of the best passage's score that a neighbour needs. */
 const NEIGHBOUR_SCORE_SHARE = 0.2;
-/** A passage with this share of the best neighbour's score may name a person in other words. */
+/**
+ * Minimum share of the best neighbour's score at which a passage may be about the named person, whom it calls by
+ * another name.
+ */
 const RENAMED_SCORE_SHARE = 0.5;
 /** Maximum number of neighbours that are named. */
 const NEIGHBOURS_MAX = 3;
 /**
- * A passage with what the question names is about it if it has at least this share of the best neighbour's score. A
- * number that stands somewhere in the passage may count other things.
+ * Minimum share of the best neighbour's score at which a passage that mentions a member is about it. It is higher for a
+ * number that is somewhere in the passage, because that number may count other things.
  */
 const SCORE_SHARE_MIN = { placed: 0.1, somewhere: 0.5 };
 
@@ -87,7 +90,10 @@ function gapOf(
   };
 }
 
-/** Whether a question names several members of a series together, and passages with at least this score have all. */
+/**
+ * Whether a question names several members of a series together, and passages with at least the score `scoreMin` name
+ * all of them.
+ */
 export function areAllFound(series: readonly Series[], passages: readonly RankedPassage[], scoreMin: number): boolean {
   const texts = passages.filter(({ score }) => score >= scoreMin).map(seriesText);
   const isFound = (member: Member) => texts.some((text) => member.presence(text) === "placed");
@@ -100,9 +106,9 @@ export function neighboursOf({ neighbours }: Gap, count: number): readonly Ranke
 }
 
 /**
- * The events of an answer that a language model wrote, with the state that follows from what it cites: passages about
- * neighbours of what the question names answer nothing.
- * @param gap what nothing found is about; it counts if the answer cites nothing
+ * Passes on the events of an answer that a language model wrote, with the state that follows from its citations.
+ * Passages that are only about neighbours of the named things do not answer the question.
+ * @param gap the gap that the search found; it decides if the answer cites nothing
  */
 export async function* checkedAgainst(
   series: readonly Series[],
@@ -130,8 +136,8 @@ export async function* checkedAgainst(
 }
 
 /**
- * The passages without those about a neighbour of what the question names, such as cabin 3 for cabin 4, as far as
- * others are about what it names.
+ * Leaves out passages about a neighbour of what the question names, such as cabin 3 for cabin 4, if other passages are
+ * about what it names.
  */
 export function withoutNeighbours(
   series: readonly Series[],
@@ -142,7 +148,7 @@ export function withoutNeighbours(
     const isAbout = (text: SeriesText) => asked.some((member) => member.presence(text) !== "absent");
     const own = passages.map(seriesText).filter(isAbout);
     if (own.length === 0) continue;
-    // "flat 7 is above flat 4" leads from flat 4 to flat 7
+    // "flat 7 is above flat 4" connects flat 7 with flat 4, so passages about flat 7 are kept
     const related = new Set(own.flatMap(othersIn).map(foldLetters));
     for (const passage of passages) {
       const text = seriesText(passage);

@@ -1,4 +1,4 @@
-// Whether an answer without citations says anything that its sources say. A refusal does not.
+// Checks whether an answer without citations repeats anything of its sources. A refusal does not.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { topiclessWordsOf } from "../words/stop-words.ts";

@@ -1,5 +1,5 @@
-// Joins the answers to the parts of a question into one: their sentences one after the other, with one numbering of
-// sources, and a sentence that names each part that nothing answers. Pure.
+// Joins the answers to the parts of a question into one answer: their sentences in order, citations that are renumbered
+// together, and a sentence for each part without an answer. Pure functions.
 
 import type { AnswerState } from "../domain/answer-state.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -12,12 +12,12 @@ export interface AnsweredPart {
   readonly answer: Answer;
 }
 
-/** The space between two quoted sentences, each of which ends with its citation. */
+/** The space after a citation, which ends a quoted sentence. */
 const BETWEEN_QUOTES = /(?<=\[\d+\]) /u;
 const CITATION = /\[(\d+)\]/gu;
 
 /**
- * The events of the answer to a whole question: one `text` for each sentence, each sentence once.
+ * The events of the answer to the whole question: one `text` event for each sentence. No sentence occurs twice.
  * @param parts at least one of them is answered
  * @param refusalOf the sentence for a part that nothing answers
  */
@@ -57,7 +57,7 @@ export function* joinedAnswer(
   };
 }
 
-/** The passages that are not cited, each once. */
+/** The passages that are not among the cited ones, without duplicates. */
 function withoutKnown(passages: readonly RankedPassage[], cited: readonly RankedPassage[]): readonly RankedPassage[] {
   const known = new Set(cited.map(({ chunkId }) => chunkId));
   return passages.filter(({ chunkId }) => !known.has(chunkId) && known.add(chunkId));
@@ -67,7 +67,7 @@ function stateOf(answers: readonly Answer[]): AnswerState {
   return answers.every(({ state }) => state === "answered") ? "answered" : "partial";
 }
 
-/** The evidence of the part that is answered worst. */
+/** The lowest evidence of the answered parts; null if no part has any. */
 function evidenceOf(answers: readonly Answer[]): number | null {
   const found = answers.filter(({ state }) => state !== "not_found").map(({ evidence }) => evidence ?? null);
   return found.some((evidence) => evidence === null) ? null : Math.min(...found.filter((each) => each !== null));

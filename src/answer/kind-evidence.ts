@@ -1,6 +1,6 @@
-// Tells whether texts can hold an answer of the kind that a question asks for. An extractive answer refuses if the best
-// passages surely hold none: they name the dentist, but have no number for the question about her phone number. What is
-// unknown is not refused. Word list: data/words/answer-kinds.txt.
+// Decides whether texts can contain an answer of the kind that a question asks for. An extractive answer refuses if the
+// best passages certainly contain none: for a question about the dentist's phone number, they name her but have no
+// number. In doubt, it does not refuse. Word list: data/words/answer-kinds.txt.
 
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { topiclessWordsOf } from "../words/stop-words.ts";
@@ -41,7 +41,9 @@ const PLATE_NOUN = new RegExp(anyOf(askedKindWords("plate noun")), "u");
 const RELATIVE_TIME = wordOfKind("relative time");
 const STREET = wordOfKind("street");
 const TIME_OF_DAY = wordOfKind("time of day");
-/** A word inside a question that begins a relative clause. The question is then about somebody who is not named. */
+/**
+ * A word inside a question that begins a relative clause. Then the question is about a person whom it does not name.
+ */
 const RELATIVE_CLAUSE = new RegExp(anyOf(askedKindWords("relative clause")), "u");
 
 const MONEY_SIGN = /[\p{Sc}元块塊円原]/u;
@@ -92,7 +94,7 @@ const HOLDS: Readonly<Record<AnswerKind, (text: string, question: string) => boo
   year: (text) => /\p{Nd}{4}|['’]\p{Nd}{2}/u.test(text) || has(RELATIVE_TIME, text),
 };
 
-/** Whether a text has something of this kind that is not in the question. True if that cannot be decided. */
+/** Whether a text has something of this kind that is not in the question. Also true if this cannot be decided. */
 export function holdsKind(text: string, kind: AnswerKind, question: string): boolean {
   return HOLDS[kind](text, question);
 }
@@ -100,8 +102,8 @@ export function holdsKind(text: string, kind: AnswerKind, question: string): boo
 /**
  * Whether texts surely do not answer a question: its kind of answer is known, and no text that mentions a name of the
  * question has anything of this kind. If no text mentions such a name, all texts are looked at.
- * @param question as it was asked
- * @param query the question with everything that it refers to, as it was searched for
+ * @param question the question in its original words
+ * @param query the self-contained question that was searched for
  */
 export function lacksAskedKind(question: string, query: string, texts: readonly string[]): boolean {
   const kind = askedKind(question);
@@ -129,7 +131,8 @@ function hasAge(text: string, question: string): boolean {
   });
 }
 
-// A number beside a unit or a month, or behind a word such as "room".
+// Whether a number is a measure, a date or the number of a thing: it is beside a unit or a month, or after a word such
+// as "room".
 function isMeasured({ before, after }: NumberInText): boolean {
   return isWord(UNIT, after) || isWord(MONTH, before) || isWord(MONTH, after) || NUMBERED.test(before ?? "");
 }
@@ -171,7 +174,7 @@ function hasDay(text: string): boolean {
   return DAY_OF_MONTH.test(text) || text.search(FULL_DATE) >= 0 || has(MONTH, text) || has(HOLIDAY, text);
 }
 
-/** Whether a new name stands beside a name of the question. @param step 1: behind it, -1: before it */
+/** Whether a name that the question lacks is beside a name of the question. @param step 1: behind it, -1: before it */
 function hasNameBeside(text: string, question: string, step: 1 | -1): boolean {
   if (!hasCapitals(text)) return true;
   const own = spacedWords(question);

@@ -1,17 +1,21 @@
-// Tells which lines of a passage belong together. Prose that was wrapped to a width is one block, however many lines it
-// has; an item of a list, a row of a table and a line of its own are blocks of one line.
+// Divides a passage into blocks of lines that belong together. A paragraph of prose that was wrapped to a width is one
+// block, however many lines it has. A list item, a row of a table, and any other line that stands alone are blocks of
+// one line.
 
 import { stopWordsOf } from "../words/stop-words.ts";
 import { UNSPACED } from "../words/word-patterns.ts";
 
-/** Lines that belong together, as a range `[start, end)` of the passage with all line breaks. */
+/** Lines that belong together, as a range `[start, end)` of the passage in UTF-16 code units, line breaks included. */
 export interface Block {
   readonly start: number;
   readonly end: number;
-  /** Without the markup at the beginning of the first line, and without the last line break. */
+  /** Start of the text after the markup at the beginning of the first line. */
   readonly textStart: number;
   readonly textEnd: number;
-  /** A rule, an underline, the separator row of a table, a code fence, or nothing. */
+  /**
+   * Whether the block has no text to quote: a rule, an underline, the separator row of a table, a code fence, or blank
+   * lines.
+   */
   readonly isDecoration: boolean;
   /** The values of a row with the names of their columns; null if the block is no row of a table with a header. */
   readonly row: string | null;
@@ -19,25 +23,34 @@ export interface Block {
 
 /** Minimum length of a line that may have been wrapped, in UTF-16 code units. A shorter line ends its block. */
 const WRAPPED_UNITS_MIN = 40;
-/** Minimum width of a paragraph of two lines: narrower pairs are lines of their own far more often. */
+/**
+ * Minimum width of a paragraph of two lines, in UTF-16 code units. Narrower pairs are far more often two separate
+ * lines.
+ */
 const PAIR_WIDTH_MIN = 60;
-/** Room that lines of scripts without spaces have at their end: marks may not begin a line. */
+/**
+ * Number of characters by which lines of scripts without spaces may be shorter than the width, because some punctuation
+ * marks may not begin a line.
+ */
 const UNSPACED_ROOM = 4;
-/** Room beyond a word with which a line still counts as wrapped: editors count tabs and wide letters in other ways. */
+/** Tolerance of the width, in UTF-16 code units, because editors count tabs and wide letters differently. */
 const RAGGED_UNITS = 4;
 /** Markdown at the beginning of a line: heading, quotation, list item, table row. */
 const LINE_MARKUP = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣·–—]|\[[ xX]\]|\d{1,3}[.)])\s+|\|\s*)+/;
 /** Lines without text: rules, underlines, separator rows of tables, code fences. */
 const DECORATION = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
 const SEPARATOR_ROW = /^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$/;
-/** A line as records have it: a name and a value, a number, a date, a time, a bracket. */
+/** A line of a record: a name, a colon and a value. */
 const FIELD = /^\s*[^\s:：.!?][^:：.!?]{0,39}[:：](?:\s|$)/;
 const NUMBERED = /^\s*[([]?\p{N}/u;
-/** What separates the values of a row. */
+/** Possible separators between the values of a row. */
 const VALUE_SEPARATORS = [/\t/g, / \| /g, /;/g, / [–—-] /g, /, /g] as const;
-/** Number of separators from which on lines with equally many are rows: commas are frequent in prose. */
+/**
+ * For each separator, the minimum number at which lines with equally many are rows. It is higher for commas, which are
+ * frequent in prose.
+ */
 const SEPARATORS_MIN = [1, 1, 2, 1, 3] as const;
-/** The beginning of a line inside a sentence: a small letter, or a script without spaces and without capitals. */
+/** The beginning of a line that may continue a sentence: a small letter, or a character of a script without spaces. */
 const CONTINUATION = /^\s*[\p{Ll}\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 const SENTENCE_END = /[.!?…。！？।؟]["'”’»)\]]*$/u;
 /** The end of a sentence within a line, before another one. */
@@ -47,16 +60,16 @@ const CAPITAL_START = /^\s*["'“‘„«([]*\p{Lu}/u;
 /** The end of a line inside a phrase: a comma, a hyphen, an opening bracket. */
 const OPEN_END = /[,،、;([«“„-]$/u;
 const LAST_WORD = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}]+$/u;
-/** Function words with which phrases end, too: particles, pronouns, numbers. */
+/** Function words with which a phrase may also end: particles, pronouns, numbers. */
 const PHRASE_ENDS = new Set(
   "on off up down in out over by it him her them me you us this that all not now again too so no yes ago then there here an auf aus ab zu ein mit vor nach los weg sich mich dich uns euch ihn ihm ja nein non oui si sí não là ci".split(
     " ",
   ),
 );
 /**
- * Minimum share of line breaks inside phrases, of those that are not behind a sentence, in wrapped prose. Prose in
- * English has 85 %, in German, where nouns have capitals, 70 %; lines of their own have almost none. The second value
- * is for texts without capitals, where only commas and function words tell.
+ * Minimum share of line breaks inside phrases in wrapped prose, among the line breaks that do not follow a sentence.
+ * English prose has 85 %, German prose, whose nouns have capitals, 70 %; separate lines have almost none. The second
+ * value is for texts without capitals, in which only commas and function words show that a phrase goes on.
  */
 const OPEN_BREAKS_MIN = 0.34;
 const OPEN_BREAKS_UNCASED_MIN = 0.2;
@@ -79,9 +92,9 @@ export function* blocksOf(passage: string): Generator<Block, void, undefined> {
 
 interface Line {
   readonly start: number;
-  /** Behind the line break. */
+  /** End of the line, after its line break. */
   readonly end: number;
-  /** Without the line break and white space at the end. */
+  /** The line without its line break and white space at its end. */
   readonly text: string;
   readonly isDecoration: boolean;
 }
@@ -114,7 +127,7 @@ function blockOf(lines: readonly Line[], row: string | null): Block {
 
 /** Index behind the last line that belongs to the block that begins with line `first`. */
 function endOfBlock(lines: readonly Line[], first: number): number {
-  // Lines that could be one paragraph; its longest line shows the width to which it was wrapped.
+  // Finds the lines that could be one paragraph. The longest of them shows the width to which it was wrapped.
   let end = first + 1;
   while (end < lines.length && couldContinue(lines[end - 1] as Line, lines[end] as Line)) end++;
   const paragraph = lines.slice(first, end);
@@ -131,13 +144,13 @@ function endOfBlock(lines: readonly Line[], first: number): number {
 }
 
 /**
- * Whether the breaks between lines of about the same length look like those of wrapped prose, and not like the ends of
- * rows, log entries, addresses or notes, which often have no full stop.
+ * Whether lines of about the same length look like wrapped prose, and not like rows, log entries, addresses or notes,
+ * which often have no full stop.
  */
 function looksWrapped(lines: readonly Line[]): boolean {
   if (lines.length < 2) return true;
   const texts = lines.map(({ text }) => text);
-  // scripts without spaces are wrapped at the same number of characters, which lines of their own do not have
+  // scripts without spaces are wrapped at the same number of characters, and separate lines rarely have equal lengths
   if (texts.some((text) => UNSPACED.test(text.slice(-1)))) return true;
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
   const isUncased = !CAPITAL_START.test(first);
@@ -163,7 +176,7 @@ function endsInPhrase(text: string, next: string): boolean {
   return word !== "" && !PHRASE_ENDS.has(word) && stopWordsOf("und").has(word);
 }
 
-/** Whether a line of its own goes on in the next line. */
+/** Whether a line that looks separate goes on in the next line. */
 function continuesPhrase(previous: Line, line: Line): boolean {
   return CAPITAL_START.test(previous.text) && SMALL_START.test(line.text) && !SENTENCE_END.test(previous.text);
 }

@@ -38,12 +38,15 @@ export function noEvidenceAnswer(language: string): string {
   return SENTENCES[language.split("-")[0] ?? ""] ?? NO_EVIDENCE_ANSWER;
 }
 
-/** The same for a part of a question, which is named: "Nothing that is stored here answers this question: “…”". */
+/** The same sentence with a part of a question: "Nothing that is stored here answers this question: “…”". */
 export function noEvidenceFor(part: string, language: string): string {
   return `${noEvidenceAnswer(language).replace(SENTENCE_END, "")}: “${withoutCitations(part)}”`;
 }
 
-/** What is missing, and what is stored instead. `{}` stands for names in the words of the question or of passages. */
+/**
+ * Sentences for a gap, by language: one names what is missing, the other what is stored instead. `{}` is replaced by
+ * names in the words of the question or of passages.
+ */
 const GAP_SENTENCES: Readonly<Record<string, readonly [missing: string, instead: string]>> = {
   ar: ["لا شيء مما هو مخزَّن هنا يجيب عن هذا السؤال بشأن «{}».", "يوجد شيء عن: {}."],
   cs: ["Nic z toho, co je zde uloženo, na tuto otázku neodpovídá pro „{}“.", "Něco je tu o: {}."],

@@ -34,7 +34,10 @@ const TOKEN = /\p{Sc}|\p{Nd}+(?:[.,’' ]\p{Nd}{3}(?!\p{Nd}))*(?:[.,]\p{Nd}+)?|[
 const NUMBER_WORD = wordOfKind("number");
 const ONE_WORD = wordOfKind("number", "small number");
 const CURRENCY = wordOfKind("currency");
-/** Words for the numbers 2 to 12. Some mean something else: they are numbers before a unit, as in "sei anni". */
+/**
+ * Words for the numbers 2 to 12. Some have other meanings, so they count as numbers only before a unit, as in "sei
+ * anni".
+ */
 const COUNTING_WORDS: ReadonlySet<string> = new Set(
   [...NUMBER_WORD_LISTS].flatMap(([value, words]) => (value === "1" ? [] : words)),
 );

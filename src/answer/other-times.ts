@@ -1,5 +1,5 @@
-// Leaves passages out of an extractive answer that are like one of the time that the question names, but of another
-// time: the other lunches with Ben, for "last month".
+// Leaves passages of another time out of an extractive answer if they resemble a passage of the named time. For "lunch
+// with Ben last month", it leaves out the other lunches with Ben.
 
 import type { NamedTime, RankedPassage } from "../domain/ranking.ts";
 import type { AskedQuestion } from "../retrieval/current-first.ts";
@@ -8,12 +8,12 @@ import { asksNow, changesIn } from "../retrieval/time/change-words.ts";
 import { happenedAt } from "../retrieval/time/time-preference.ts";
 import { wordsIn } from "../retrieval/time/words.ts";
 
-/** Minimum share of the words of the shorter passage that passages alike but for their time have in common. */
+/** Minimum share of the shorter passage's words that two passages must have in common to resemble each other. */
 const ALIKE_MIN = 0.4;
 
 /**
- * The passages without those that are like one of the named time, but of another time: the other lunches with Ben, for
- * "last month". A question that also asks for the present, or what has changed, gets all of them.
+ * Leaves out passages of another time that resemble a passage of the named time. Keeps all passages if the question
+ * also asks for the present or for what has changed.
  * @param time of the question; its end is exclusive
  */
 export function withoutOtherTimes(

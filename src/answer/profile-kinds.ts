@@ -1,5 +1,5 @@
-// Decides what a sentence of a user's memory says of the user: a preference, something of another person, an event, or
-// another fact. It works on words and times, without a model. Word list: data/words/people.txt.
+// Decides what a sentence of a user's memory says about the user: a preference, something about another person, an
+// event, or another fact. It works on words and times, without a model. Word list: data/words/people.txt.
 
 import peopleList from "../../data/words/people.txt" with { type: "text" };
 import { DAY_MS } from "../kit/clock.ts";
@@ -11,10 +11,10 @@ import { stopWordsOf } from "../words/stop-words.ts";
 import { parseWordList } from "../words/word-lists.ts";
 import { anyOf, foldLetters, spacedWords } from "../words/word-patterns.ts";
 
-/** What a sentence says of the user. */
+/** What a sentence says about the user. */
 export type ProfileKind =
   | { readonly kind: "fact" | "preference" | "event" }
-  /** `name`: of the person whom the sentence tells of. */
+  /** `name` is that of the person whom the sentence is about. */
   | { readonly kind: "person"; readonly name: string };
 
 /** A sentence of a memory. */
@@ -24,17 +24,17 @@ export interface ProfileSentence {
   readonly language: string;
   /** When it was said or happened, Unix milliseconds. */
   readonly at: number;
-  /** Whether it was said in a conversation. Then it must speak of the user, or of a person. */
+  /** Whether it was said in a conversation. Such a sentence counts only if it is about the user or a named person. */
   readonly isSpoken: boolean;
   /** Folded names of the user. They never count as the name of another person. */
   readonly userNames: ReadonlySet<string>;
 }
 
-/** Longest sentence that counts, in UTF-16 code units. Longer ones are prose about something else. */
+/** Maximum length of a sentence that counts, in UTF-16 code units. Longer ones are prose about something else. */
 const SENTENCE_UNITS_MAX = 400;
 /** Minimum number of words, in scripts with spaces. A single word says nothing without its context. */
 const WORDS_MIN = 2;
-/** Longest time that an event takes: a named month. A longer one dates something that lasts. */
+/** Maximum duration of an event: a named month. A longer time belongs to something that lasts. */
 const EVENT_MS_MAX = 31 * DAY_MS;
 /** Maximum number of words between a name and its role: "Greta is my older sister". */
 const ROLE_GAP_MAX = 3;
@@ -61,7 +61,7 @@ const CAPITAL = /^\p{Lu}[\p{L}\p{M}'’-]+$/u;
 const POSSESSIVE = /['’]s$|['’]$/u;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 const UNCASED = /[\p{scx=Han}\p{scx=Katakana}\p{Script=Hangul}]/u;
-/** Names in scripts without capitals: behind a word for a relative or colleague, or before a form of address. */
+/** Names in scripts without capitals: after a word for a relative or colleague, or before a form of address. */
 const UNCASED_NAMES: readonly RegExp[] = [
   /(?:妹|姉|兄|弟|母|父|妻|夫|娘|息子|友人|友達|同僚|上司|先生|彼女|彼氏)の?(?:名前は)?([\p{Script=Han}\p{Script=Katakana}ー]{2,5}?)(?=さん|ちゃん|くん|君|は|が|と|の|に|、|。|$)/u,
   /([\p{Script=Han}\p{Script=Katakana}ー]{2,5}?)(?=さん|ちゃん|くん|先生)/u,
@@ -76,7 +76,7 @@ export function userNamesOf(names: readonly string[]): ReadonlySet<string> {
   return new Set(words.filter((word) => word.length >= NAME_UNITS_MIN || UNSPACED.test(word)));
 }
 
-/** What a sentence says of the user; null if nothing. */
+/** Decides what a sentence says about the user; null if nothing. */
 export function profileKindOf(sentence: ProfileSentence): ProfileKind | null {
   const { text, language, at, isSpoken, userNames } = sentence;
   if (text.length > SENTENCE_UNITS_MAX || isQuestion(text)) return null;
@@ -105,7 +105,7 @@ function wordsOf(text: string): readonly Word[] {
   });
 }
 
-/** The name of the person whom a sentence tells of; null if it tells of none. */
+/** The name of the person whom a sentence is about; null if there is none. */
 function personIn(words: readonly Word[], text: string, { language, userNames }: ProfileSentence): string | null {
   for (const pattern of UNCASED.test(text) ? UNCASED_NAMES : []) {
     const name = pattern.exec(text)?.[1];
@@ -132,7 +132,10 @@ function personIn(words: readonly Word[], text: string, { language, userNames }:
   return null;
 }
 
-/** Whether a role stands before a name, or behind it. @param at of the first word of the name, @param end exclusive */
+/**
+ * Whether a role, such as "sister", is before or after a name. @param at of the first word of the name, @param end
+ * exclusive
+ */
 function hasRole(words: readonly Word[], text: string, at: number, end: number): boolean {
   let before = at - 1;
   while (at - before <= ROLE_GAP_MAX && isLink(words[before], words, before)) before--;
@@ -162,7 +165,7 @@ function isNamedAt(words: readonly Word[], at: number): boolean {
   return [at - 1, at + 1].some((near) => NAMED.has(words[near]?.folded ?? ""));
 }
 
-/** Whether what stands behind a name is said of persons only. @param end of the name, exclusive */
+/** Whether the words after a name are used for persons only. @param end of the name, exclusive */
 function tellsOfPerson(words: readonly Word[], text: string, end: number): boolean {
   const last = words[end - 1];
   if (last === undefined) return false;
@@ -170,7 +173,7 @@ function tellsOfPerson(words: readonly Word[], text: string, end: number): boole
   return DOES.test(spacedWords(text.slice(last.end)));
 }
 
-/** Whether a sentence tells of something at a day, a week or a month. */
+/** Whether a sentence is about something that happened on a day, or in a week or month. */
 function isEvent(text: string, at: number, language: string): boolean {
   if (LASTING.test(spacedWords(text))) return false;
   const time = resolveTime(text, at, language);

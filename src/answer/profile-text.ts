@@ -1,4 +1,4 @@
-// Chooses what of a profile fits into a number of tokens, and writes it as Markdown for a prompt.
+// Chooses the entries of a profile that fit into a number of tokens, and writes them as Markdown for a prompt.
 
 import { estimatedTokens } from "../domain/language-model.ts";
 import { isDateOnly } from "../kit/clock.ts";
@@ -7,14 +7,14 @@ import { dayIn } from "../kit/time-zone.ts";
 /** A statement of a memory. */
 export interface ProfileEntry {
   readonly memoryId: string;
-  /** The content of the memory from `start` to `end`, in code points. */
+  /** The statement: the content of the memory from `start` to `end`, which are in code points. */
   readonly text: string;
   readonly start: number;
   readonly end: number;
   /** Unix milliseconds. */
   readonly occurredAt: number | null;
   readonly occurredAtGiven: string | null;
-  /** Of the person whom the statement tells of; absent in other lists. */
+  /** Name of the person whom the statement is about; only in the list `people`. */
   readonly name?: string;
 }
 
@@ -23,7 +23,7 @@ export const PROFILE_LISTS = ["facts", "preferences", "people", "events"] as con
 /** Entries by list, newest first. */
 export type ProfileEntries = Readonly<Record<(typeof PROFILE_LISTS)[number], readonly ProfileEntry[]>>;
 
-/** What fits of a profile. */
+/** The entries of a profile that fit, and their text. */
 export interface FittedProfile {
   readonly lists: ProfileEntries;
   readonly text: string;
@@ -35,7 +35,7 @@ const HEADINGS = { facts: "Facts", preferences: "Preferences", people: "People",
 /**
  * The newest entries of each list that fit into a number of tokens together; the lists take turns.
  * @param zone the time zone in which days are written
- * @param besides number of tokens that an entry takes besides its line of the text
+ * @param besides returns the number of tokens that an entry takes in addition to its line of the text
  */
 export function fittedProfile(
   entries: ProfileEntries,

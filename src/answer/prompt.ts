@@ -46,7 +46,7 @@ export interface PromptInput {
   /** Passages, best first. Pass more than `maxSources`, because duplicates are left out. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
-  /** What the question names and no passage is about; null or absent if there is nothing. */
+  /** Things that the question names and no passage is about; null or absent if there are none. */
   readonly gap?: Gap | null;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];

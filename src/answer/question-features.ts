@@ -18,7 +18,7 @@ export interface QuestionFeatures {
   readonly termsByStem: ReadonlyMap<string, readonly string[]>;
   /** The terms that are no stop words; all terms if there are only stop words. */
   readonly contentTerms: ReadonlySet<string>;
-  /** Terms beside an "and": those of two things that are asked for in one question, as in "Lena and Tom". */
+  /** Terms on both sides of an "and": they name two things that are asked for in one question, as in "Lena and Tom". */
   readonly listedTerms: ReadonlySet<string>;
   readonly asksWhen: boolean;
   /** Patterns of the expected kind of answer; empty if the kind is unknown. */
@@ -79,8 +79,8 @@ function askedPattern(spaced: string, unspaced: string): RegExp {
 }
 
 /**
- * Words between two things that are asked for, by language. Some mean something else in another language: without a
- * further sign, only those of the question's language count.
+ * Words for "and" by language. Some of them mean something else in another language, so without further signs only
+ * those of the question's language count.
  */
 export const CONJUNCTIONS: Readonly<Record<string, string>> = {
   ...{ ar: "و", cs: "a", da: "og", de: "und", en: "and", es: "y e", fr: "et", hi: "और", id: "dan", it: "e ed" },
@@ -98,7 +98,7 @@ export const CONJUNCTIONS: Readonly<Record<string, string>> = {
   },
   ...{ vi: "và", zh: "和 与 跟 與", no: "og", fi: "ja", hu: "és", ro: "și si", und: "and und et и と 和" },
 };
-/** Number of content words before a conjunction, and behind it, that name what is asked for: "of cabin 9". */
+/** Number of content words on each side of an "and" that count as names of the two things. */
 const LISTED_WORDS = 2;
 
 /**

@@ -1,5 +1,6 @@
-// Language of a question for the sentence that refuses it. Language detection needs about twelve letters; a shorter
-// question is told by its script or its function words, because a wrong guess costs no more than English does.
+// Guesses the language of a question, for the sentence that refuses it. Language detection needs about twelve letters.
+// The language of a shorter question is guessed from its script or function words, because a wrong guess is no worse
+// than English.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { STOP_WORD_LANGUAGES, stopWordsOf } from "../words/stop-words.ts";
@@ -16,7 +17,7 @@ const LANGUAGE_OF_SCRIPT: readonly (readonly [script: RegExp, language: string])
   [/\p{Script=Thai}/u, "th"],
 ];
 
-/** Signs and question words that only one language of the sentences has, although its function words are ambiguous. */
+/** Signs and question words that identify a language whose function words are ambiguous. */
 const LANGUAGE_OF_WORD: readonly (readonly [sign: RegExp, language: string])[] = [
   [/¿|(?<!\p{L})(?:cuánt[oa]s?|dónde|cuándo|cuál)(?!\p{L})/iu, "es"],
   [/(?<!\p{L})(?:quel(?:le)?s? (?:âge|est|sont))(?!\p{L})/iu, "fr"],
@@ -25,13 +26,16 @@ const LANGUAGE_OF_WORD: readonly (readonly [sign: RegExp, language: string])[] =
 
 /** Number of best passages whose language the question may share. */
 const PASSAGES_MAX = 3;
-/** Minimum length of a word that tells the language by a passage that has it, in UTF-16 code units. */
+/**
+ * Minimum length of a word, in UTF-16 code units. If a passage has such a word of the question, the question probably
+ * has the language of the passage.
+ */
 const SHARED_UNITS_MIN = 4;
 
 /**
  * The detected language, or a guess if it is `und`: by script, or the language with the most function words in the
- * question, or else that of one of the best passages that has a longer word of it: "WLAN-Passwort Hütte 7?". `und` if
- * nothing tells the language.
+ * question, otherwise that of one of the best passages that shares a longer word with it: "WLAN-Passwort Hütte 7?".
+ * `und` if there is no sign.
  */
 export function questionLanguage(question: string, detected: string, passages: readonly RankedPassage[] = []): string {
   const guess = detected === "und" ? languageByWords(question) : detected;

@@ -1,5 +1,5 @@
 // Divides a question that asks for several things, such as "Who is my dentist and how much is the rent?", into one
-// question for each of them. Pure.
+// question for each of them. Pure functions.
 
 import { foldLetters } from "../words/word-patterns.ts";
 import { askedKindWords } from "./asked-kind.ts";
@@ -13,20 +13,20 @@ const PARTS_MAX = 3;
 const QUESTION_UNITS_MAX = 500;
 /** Maximum number of function words between "and" and a question word, as in "and at what time". */
 const WORDS_BETWEEN_MAX = 2;
-/** Minimum number of words of a question besides the one that asks, if none of them is a topic. */
+/** Minimum number of words of a question in addition to its question word, if none of them is a topic. */
 const OTHER_WORDS_MIN = 2;
 
 const SENTENCE_END = /(?<=[?？؟;])/u;
 const QUESTION_MARK = /[?？؟;]/u;
 
-/** Words and phrases that ask for a thing, each as its words, by the first one. */
+/** Words and phrases that ask for a thing, as lists of words, by their first word. */
 const ASKING = Map.groupBy(
   ["question words", "further question words", "ask"]
     .flatMap(askedKindWords)
     .map((phrase) => phrase.split("_").map(foldLetters)),
   ([first]) => first ?? "",
 );
-/** Languages whose question words stand before the verb at the end. */
+/** Languages whose question word is just before the verb at the end, so that it does not follow an "and". */
 const VERB_LAST = ["hi", "tr"];
 const AND = wordsForAnd(([language]) => !VERB_LAST.includes(language));
 const AND_VERB_LAST = wordsForAnd(([language]) => VERB_LAST.includes(language));
@@ -35,14 +35,14 @@ const AND_VERB_LAST = wordsForAnd(([language]) => VERB_LAST.includes(language));
 export interface QuestionPart {
   /** In the words of the question. */
   readonly text: string;
-  /** What is searched for: a part that refers to the first one has its topics, as in "how old is she? (Ida)". */
+  /**
+   * The query for this part. If the part refers to the first one, the topics of that one are appended: "how old is she?
+   * (Ida)".
+   */
   readonly query: string;
 }
 
-/**
- * The questions for each of the things that a question asks for, in its order; none if it asks for one thing, or for
- * more than three.
- */
+/** The parts of a question, in order; empty if it asks for only one thing, or for more than `PARTS_MAX`. */
 export function questionParts(question: string): readonly QuestionPart[] {
   if (question.length > QUESTION_UNITS_MAX) return [];
   const parts = sentencesOf(question).flatMap(partsOfSentence);
@@ -53,7 +53,9 @@ export function questionParts(question: string): readonly QuestionPart[] {
   return parts.map((text, at) => ({ text, query: at === 0 ? text : contextualQuestion([asked], text) }));
 }
 
-/** The sentences that are questions, each with what is said before it or, for the last one, after it. */
+/**
+ * Splits a text after each question mark or semicolon. A part without a question mark is joined to the part before it.
+ */
 function sentencesOf(question: string): readonly string[] {
   const sentences: string[] = [];
   for (const sentence of question.split(SENTENCE_END)) {
@@ -78,7 +80,7 @@ function partsOfSentence(sentence: string): readonly string[] {
   return [...parts, sentence.slice(begin)];
 }
 
-/** Whether the word at a place is an "and" that a question follows. */
+/** Whether the word at `at` is an "and" after which a new question begins. */
 function beginsQuestion(words: readonly Word[], at: number): boolean {
   const word = plain(words[at]);
   if (AND_VERB_LAST.has(word)) return words.slice(at + 1).some((_, after) => isAsking(words, at + 1 + after));
@@ -90,7 +92,7 @@ function beginsQuestion(words: readonly Word[], at: number): boolean {
   return false;
 }
 
-/** Whether a text has a word that asks, and more than "and where exactly". */
+/** Whether a text has a question word and enough other words; "and where exactly" has not. */
 function isQuestion(text: string): boolean {
   const words = wordsOf(text);
   const others = words.filter((_, at) => !isAsking(words, at));
@@ -98,13 +100,16 @@ function isQuestion(text: string): boolean {
   return others.length >= OTHER_WORDS_MIN || others.some(({ isTopic }) => isTopic);
 }
 
-/** Whether a question word, or a phrase of several words that asks, begins at a place. */
+/** Whether a question word, or a phrase that asks, begins at `at`. */
 function isAsking(words: readonly Word[], at: number): boolean {
   const phrases = ASKING.get(plain(words[at])) ?? [];
   return phrases.some((phrase) => phrase.every((word, next) => plain(words[at + next]) === word));
 }
 
-/** Folded words for "and" of some languages. A question word behind them tells which of their meanings is meant. */
+/**
+ * Folded words for "and" of the chosen languages. Their other meanings do not matter here, because a question word must
+ * follow.
+ */
 function wordsForAnd(isChosen: (entry: [language: string, words: string]) => boolean): ReadonlySet<string> {
   const chosen = Object.entries(CONJUNCTIONS).filter(isChosen);
   return new Set(chosen.flatMap(([, words]) => words.split(" ").map(foldLetters)));

@@ -1,6 +1,6 @@
 // Scores how well each sentence of the found passages answers a question: with the embedder, and with the reranker
-// where it supports the language of the question. The embedder tells short sentences apart better than the reranker
-// does, which has learnt to read passages. If no model answers, words alone decide.
+// where it supports the language of the question. The embedder distinguishes short sentences better than the reranker,
+// which was trained on passages. If no model is available, words alone decide.
 
 import { isOutage } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
@@ -36,7 +36,7 @@ export interface SentenceReaders {
 export interface SentenceScorerDependencies extends SentenceReaders {
   /** The language of a question, BCP 47; `und` when unsure. */
   readonly languageOf: (question: string) => string | Promise<string>;
-  /** Deadline of the reranker in milliseconds, after which there is no score of it. */
+  /** Time in milliseconds after which the answer continues without the reranker's scores. */
   readonly rerankDeadlineMs: number;
 }
 
@@ -74,7 +74,7 @@ export function sentenceScorer({
     const logits = await unlessOut(() => reranker.score(question, read, { signal, deadlineMs }), signal);
     if (logits === null || logits.some(Number.isNaN)) return relevancesOf(similarities);
     const scores = Array.from(logits, squashLogit);
-    // what the reranker did not read is less similar than all that it read
+    // sentences that the reranker did not read are less similar than those that it read
     const unread = Math.min(...scores);
     const scoreOf = new Map(best.map((position, at) => [position, scores[at] ?? unread]));
     return relevancesOf(
@@ -83,7 +83,10 @@ export function sentenceScorer({
   };
 }
 
-/** Cosines of the question with each sentence, in units of the range in which those of related texts lie. */
+/**
+ * Cosines of the question with each sentence, scaled to the range in which cosines of related texts lie for this
+ * embedder.
+ */
 async function similaritiesOf(
   { embed, dimensions, tuning }: SentenceReaders["embedder"],
   question: string,

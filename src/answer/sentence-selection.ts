@@ -50,7 +50,7 @@ const SENTENCES_MAX = 4;
 /** Parts of a sentence overlap if their indices differ by less than this. */
 const PARTS_OVERLAPPING = 3;
 
-/** Weight of the sentence's own words, added to the passage's score (0..1). */
+/** Weight of the score of the sentence's own words, which is added to the passage's score (0..1). */
 const OWN_WEIGHT = 1;
 /** Weight of the relevance (-1..1) by models. */
 const MODEL_WEIGHT = 0.5;
@@ -92,7 +92,7 @@ const LISTED_PASSAGE_SHARE = 0.01;
 const QUESTION_SHARE = 0.5;
 /** Minimum relevance of a further sentence, unless it gets `WANTED_BONUS`. */
 const RELEVANCE_MIN = -0.6;
-/** Relevance from which on a further sentence needs no word of the question. */
+/** Minimum relevance at which a further sentence needs no word of the question. */
 const RELEVANCE_SURE = 0;
 /**
  * Minimum length of a title, in UTF-16 code units. Shorter titles are ignored, because they occur by chance in many
@@ -200,8 +200,8 @@ class Selection {
   }
 
   /**
-   * Whether a further sentence is about what is asked for: a model says so, or it has a word of the question and is not
-   * far from the best one. Without a model, the expected kind of answer suffices, too.
+   * Whether a further sentence is about what is asked for: its relevance is high; or it has a word of the question, and
+   * its relevance is not far below that of the best one. Without a model, the expected kind of answer is also enough.
    */
   #isOnTopic({ matches, hasExpectedAnswer }: Candidate, relevance: number | null): boolean {
     if (relevance !== null && relevance < RELEVANCE_MIN) return false;
@@ -210,7 +210,10 @@ class Selection {
     return contentTerms.size === 0 || [...matches.keys()].some((term) => contentTerms.has(term));
   }
 
-  /** Whether the answer says it already. What is said of two listed things may differ in a single word. */
+  /**
+   * Whether the answer already contains the statement. For one of two listed things, only an equal text counts, because
+   * the statements about both may differ in a single word.
+   */
   #isRepeated(candidate: Candidate, isListed: boolean): boolean {
     if (isListed) return this.sentences.some(({ text }) => text === candidate.text);
     return this.sentences.some(
@@ -219,8 +222,8 @@ class Selection {
   }
 
   /**
-   * Whether two sentences name different things in the same words: "allergic to hazelnuts", "allergic to cats". Other
-   * numbers, and a word in the place of a word of the question, are no further thing that is asked for.
+   * Whether two sentences say the same about different things: "allergic to hazelnuts", "allergic to cats". They do not
+   * if only numbers differ, or if a word replaces a word of the question.
    */
   #namesAnother(earlier: Candidate, candidate: Candidate): boolean {
     if (earlier.passage === candidate.passage) return false;
@@ -245,7 +248,7 @@ class Selection {
     if (this.sentences.length === 0 || listedTerms.isDisjointFrom(this.#coveredTerms)) return false;
     const matched = [...matches.keys()];
     if (!matched.some((term) => listedTerms.has(term) && !this.#coveredTerms.has(term))) return false;
-    // of two days, retrieval prefers one
+    // retrieval prefers one of two days, so the passage of the other one may have a low score
     const own = matched.filter((term) => contentTerms.has(term)).length;
     return share >= LISTED_PASSAGE_SHARE || own >= LISTED_TERMS_SHARE * contentTerms.size;
   }
@@ -266,8 +269,9 @@ class Selection {
   }
 
   /**
-   * Relevance with which a sentence loses nothing. For a further sentence it is that of the best one of its passage,
-   * because one of two things, or the second step of a question, is less relevant for the whole question.
+   * The relevance at which a sentence loses no score. For a further sentence, it is that of the best sentence of its
+   * passage, because a sentence about one of two things, or about the second step of a question, is less relevant to
+   * the whole question.
    */
   #bestRelevance(passage: RankedPassage): number {
     if (this.sentences.length === 0) return RELEVANCE_BEST;
@@ -366,7 +370,7 @@ function containsTitle(text: string, title: string): boolean {
   return !SPACED_LETTER.test(around) || !SPACED_LETTER.test(title);
 }
 
-/** Whether a text has words with a meaning that the other one lacks, and no other numbers. */
+/** Whether a text has words with a meaning that the other text lacks, and no number is among them. */
 function hasOtherWords(words: readonly PlacedWord[], others: readonly PlacedWord[]): boolean {
   const known = new Set(others.map(({ stem }) => stem));
   const own = words.filter(({ stem, hasMeaning }) => hasMeaning && !known.has(stem));

@@ -54,7 +54,7 @@ export function* sentencesOf(passage: string): Generator<Sentence, void, undefin
   }
 }
 
-/** Spans of all that a passage holds, sentence by sentence, markup included, in order. Takes linear time. */
+/** Spans of sentences that together cover the whole passage, markup included, in order. Takes linear time. */
 export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
   for (const block of blocksOf(passage)) yield* spansIn(passage, block);
 }
@@ -72,7 +72,7 @@ function* spansIn(passage: string, { start, end }: Span): Generator<Span, void, 
   }
 }
 
-/** Whether a sentence goes on behind a full stop. @param end the last characters of what ends there */
+/** Whether a sentence goes on after a full stop. @param end the last characters before the stop, and the stop */
 function continuesAfter(end: string, block: string, at: number): boolean {
   const after = block.slice(at, at + WORD_UNITS_MAX);
   if (endsInAbbreviation(end, after) || ORDINAL_END.test(end)) return true;

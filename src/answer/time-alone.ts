@@ -1,5 +1,5 @@
-// Answers a question that asks for nothing but what happened at a time, such as "What did I do last week?": the notes
-// and turns of that time, in its order. Such a question has no subject that a search could compare with.
+// Answers a question that asks only what happened at a time, such as "What did I do last week?", with the notes and
+// turns of that time in order of time. Such a question has no subject for which a search could look.
 
 import timeAloneList from "../../data/words/time-alone.txt" with { type: "text" };
 import { type Filter, parseFilter } from "../domain/filter.ts";
@@ -13,9 +13,9 @@ import { type AnswerEvent, citedFirst } from "./events.ts";
 import { quotePrefix } from "./quote-prefix.ts";
 import { sentencesOf, wordStartBefore } from "./sentences.ts";
 
-/** From here on a day is nearer to its next date than to its last one. */
+/** Half a year in milliseconds. If the last occurrence of a day was longer ago, the next one is nearer. */
 const LONG_AGO_MS = 183 * 24 * 3_600_000;
-/** Maximum length of what is quoted of a passage, without `…`, in UTF-16 code units. */
+/** Maximum length of a quote, without `…`, in UTF-16 code units. */
 const QUOTE_UNITS_MAX = 300;
 const WORDS = new Set(parseWordList(timeAloneList).get("words")?.map(foldLetters));
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -36,8 +36,8 @@ export function timeAlone(question: string, time: NamedTime | null): Span | null
 }
 
 /**
- * The span, and for a day without a year that was long ago the same day of the next year, which may be meant: "What do
- * I have on 4 December?" in November.
+ * The spans that may be meant: the given one and, for a day without a year that was long ago, the same day a year
+ * later. In November, "What do I have on 4 December?" means the coming day.
  */
 export function spansMeant(span: Span, { expression }: NamedTime, asOf: number): readonly Span[] {
   const isDayWithoutYear = /\p{Nd}/u.test(expression) && !/\p{Nd}{4}/u.test(expression);
@@ -50,12 +50,12 @@ function yearAfter(at: number): number {
   return date.setUTCFullYear(date.getUTCFullYear() + 1);
 }
 
-/** A filter for the memories that say when they happened, of this time. */
+/** A filter for memories that have an `occurred_at` in the span. */
 export function happenedWithin(span: Span): Filter {
   return parseFilter({ occurred_at: within(span) });
 }
 
-/** A filter for the memories that were stored at this time and do not say when they happened. */
+/** A filter for memories without `occurred_at` that were stored in the span. */
 export function storedWithin(span: Span): Filter {
   return parseFilter({ $and: [{ occurred_at: null }, { created_at: within(span) }] });
 }
@@ -64,7 +64,7 @@ function within({ from, to }: Span) {
   return { $gte: isoTime(from), $lt: isoTime(to) };
 }
 
-/** The passages that tell of a time: notes and turns, each once, in the order in which they happened. */
+/** The notes and turns among the passages, without duplicates, in the order in which they happened. */
 export function timelineOf(passages: readonly RankedPassage[], count: number): readonly RankedPassage[] {
   const known = new Set<string>();
   return passages
@@ -74,7 +74,10 @@ export function timelineOf(passages: readonly RankedPassage[], count: number): r
     .sort((left, right) => happenedAt(left.memory) - happenedAt(right.memory) || left.place.start - right.place.start);
 }
 
-/** The passages of a search that are of its time by what they say, or by when the caller said that they happened. */
+/**
+ * The passages of a search that belong to the span by the dates in their text or by their `occurred_at`, and not only
+ * because they were stored in it.
+ */
 export function tellingOf(span: Span, passages: readonly RankedPassage[]): readonly RankedPassage[] {
   return passages.filter(({ memory: { occurredAt, createdAt }, signals }) => {
     const isOnlyStoredThen = occurredAt === null && createdAt >= span.from && createdAt < span.to;

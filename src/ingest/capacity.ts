@@ -48,13 +48,13 @@ export interface Slot {
   release(): void;
 }
 
-/** What the capacity depends on. */
+/** Dependencies of `Capacity`. */
 export interface CapacityDependencies {
   /** Returns the number of chunks that wait to be published. */
   readonly publishingChunks: () => number;
   /** Called when a slot was released. */
   readonly onRelease: () => void;
-  /** How many claims are prepared at the same time. */
+  /** Number of claims that are prepared at the same time. */
   readonly preparers: number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -143,7 +143,7 @@ export class Capacity {
     return Math.min(TOKENS_MAX, Math.max(TOKENS_MIN, EMBEDDING_SECONDS * this.#speed.tokensPerSecond));
   }
 
-  /** Counts the tokens of a memory. Returns what ends that. */
+  /** Counts the tokens of a memory. Returns a function that stops counting them. */
   #count(projectId: ProjectId, tokens: number): () => void {
     const most = this.#tokensMax * MEMORY_SHARE_MAX;
     const counted = Math.min(Math.max(tokens, JOB_TOKENS_MIN), most);

@@ -1,5 +1,6 @@
-// Stores the files in a file as memories of their own. They are stored in one transaction, which checks that the job of
-// their container is still held, before the container is published: a crash in between neither doubles nor loses any.
+// Stores the files inside a container file as memories of their own. One transaction stores all of them and checks that
+// the job of the container is still held. The container is published only after that, so a crash in between neither
+// duplicates nor loses a part.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -16,7 +17,7 @@ import { LeaseLost } from "./outcome.ts";
 /** Number of bytes that are copied at once. */
 const COPY_BYTES = 1024 * 1024;
 
-/** What storing parts calls. */
+/** Dependencies of `ContainerParts`. */
 export interface ContainerPartsDependencies {
   readonly memories: Pick<MemoryStore, "partsOf" | "unreferencedFiles">;
   readonly transactions: Transactions;
@@ -31,8 +32,8 @@ export class ContainerParts {
   constructor(private readonly uses: ContainerPartsDependencies) {}
 
   /**
-   * Stores the parts of a file that was read, in place of those of an earlier content. Parts that an earlier attempt
-   * stored stay.
+   * Stores the parts of a file that was read, and removes those of an earlier content. Parts that an earlier attempt
+   * has stored are kept.
    * @param path file with the bytes of the parts
    * @returns warnings for the parts that a quota of the plan has no room for
    * @throws LeaseLost if the job is no longer held
@@ -55,7 +56,7 @@ export class ContainerParts {
     }
   }
 
-  /** Removes the parts of an earlier content, if the new one is no file. */
+  /** Removes the parts of an earlier content, for a new content that is not a file. */
   async removeEarlier(job: Job): Promise<void> {
     if (job.memory.version > 1 && !job.isReindexed) await this.store(job, [], "");
   }

@@ -60,7 +60,7 @@ export function usableVectors(
   return vectors;
 }
 
-/** What reading needs. */
+/** Dependencies of `vectorReader`. */
 export interface VectorReaderDependencies {
   readonly jobs: Pick<JobStore, "published">;
   readonly extractions: Pick<LlmExtractionStore, "previous">;

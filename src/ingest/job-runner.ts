@@ -186,7 +186,7 @@ export class JobRunner {
     const { large, held, files, parts } = this.#uses;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
     held.enterStage(job, "reading");
-    // the files in it are written to a file of their own
+    // the bytes of the files inside it are written to a second file
     const unpacked = mayContainFiles(file.mediaType) ? await files.begin() : null;
     try {
       const text = await this.#textOfFile(job, file, slot, unpacked?.path);
@@ -232,7 +232,10 @@ export class JobRunner {
     return text;
   }
 
-  /** What is done about the pictures of a file: whether texts are read, and for which settings they are described. */
+  /**
+   * Decides how pictures of a file are processed: whether text in them is read, and with which settings they are
+   * described.
+   */
   async #picturesOf(job: Job, file: UploadedFile) {
     const { accounts, pictures, describer } = this.#uses;
     const settings = (await accounts.project(job.projectId))?.settings;

@@ -1,6 +1,6 @@
 // Changes the embedding model of projects while they are used: builds vectors of the new model beside the live ones and
-// swaps them in. What is wanted is in the ProjectModelStore, what is done in the index, so a restart goes on where the
-// last process ended. vector-builder.ts computes the vectors.
+// swaps them in. The ProjectModelStore has the wanted model, and the index has the vectors that are done, so a restart
+// goes on where the last process ended. vector-builder.ts computes the vectors.
 
 import { Fault, isOutage } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -15,19 +15,19 @@ import type { ModelChange, ProjectModel, ProjectModelStore } from "../ports/proj
 import { lackOfSpace, type Space, spaceOfVectors } from "./model-space.ts";
 import { UnusableModel, type VectorBuilder } from "./vector-builder.ts";
 
-/** Milliseconds between two looks at the store, where a command may ask for a change while the server runs. */
+/** Polling interval of the store in milliseconds. A command may ask for a change there while the server runs. */
 const POLL_MS = 2_000;
 /** Milliseconds before the next attempt after an error, or while memories wait for their own publication. */
 const RETRY_MS = 5_000;
 /**
- * A change fails if it makes no progress for this long: longer than ingestion tries to publish a memory, after which
- * the memory no longer hinders the change.
+ * Time in milliseconds without progress after which a change fails. Ingestion gives up a memory earlier than that, so
+ * no single memory can make a change fail.
  */
 const STALLED_MS_MAX = 30 * 60_000;
 /** Maximum number of attempts in a row that fail for an unknown reason. */
 const ATTEMPTS_MAX = 5;
 
-/** Maximum number of attempts with a model that cannot be used while the live model can. */
+/** Maximum number of attempts with a model that does not work while the live model works. */
 const UNUSABLE_ATTEMPTS_MAX = 3;
 
 /** What model changes need. */
@@ -47,7 +47,7 @@ export interface ModelChangerDependencies {
   readonly upgrades: boolean;
   /**
    * Ids of models whose files are not on this machine. A project keeps the vectors of such a model until a person asks
-   * for another one: whoever installs the model again has lost nothing.
+   * for another one, so that nothing is lost if the model is installed again.
    */
   readonly absentModels: () => readonly string[];
   readonly clock: Clock;
@@ -63,7 +63,7 @@ class ChangeFailed extends Error {
 export class ModelChanger {
   readonly #uses: ModelChangerDependencies;
   readonly #loop = new WakingLoop((round) => this.#round(round));
-  /** What was last tidied of each project: the change that ended, and the previous model. */
+  /** The state of each project when it was last tidied: number and state of its change, and its previous model. */
   readonly #tidied = new Map<ProjectId, string>();
   /** Whether this process changes models, and has stored which ones the projects use. */
   #isObserved = false;
@@ -124,7 +124,7 @@ export class ModelChanger {
     }
   }
 
-  /** Brings the index of a project to what the store asks for. */
+  /** Carries out what the store asks for in the index of one project. */
   async #advance(entry: ProjectModel): Promise<void> {
     const { store, index, isShared = false, log } = this.#uses;
     const { projectId, change } = entry;
@@ -143,7 +143,7 @@ export class ModelChanger {
     }
   }
 
-  /** Deletes vectors that nobody wants any more. */
+  /** Deletes the vectors of a change that has ended, and those of a previous model that is no longer wanted. */
   async #tidy({ projectId, previous }: ProjectModel, project: ModelIndex): Promise<void> {
     const models = await project.models();
     if (models.building !== null) await project.dropBuilding();
@@ -231,7 +231,7 @@ export class ModelChanger {
     if (lack !== null) throw new ChangeFailed(lack);
   }
 
-  /** Whether the model of the live vectors answers. If it does, another model that does not is itself at fault. */
+  /** Whether the live model works. If it does and the new model does not, the new model is the cause of the failure. */
   async #canEmbed({ fingerprint }: IndexModel): Promise<boolean> {
     const embedder = this.#uses.embedders.withFingerprint(fingerprint);
     try {
@@ -244,7 +244,9 @@ export class ModelChanger {
     }
   }
 
-  /** Number of failed attempts in a row after this error. @throws ChangeFailed if there is no use in another attempt */
+  /**
+   * Number of failed attempts in a row, including this error. @throws ChangeFailed if another attempt would be useless
+   */
   async #nextAttempt(error: unknown, embedder: Embedder, live: IndexModel, attempts: number): Promise<number> {
     if (error instanceof MemoriesChange) return attempts;
     if (error instanceof Fault && isOutage(error)) {

@@ -1,5 +1,5 @@
-// How much disk and RAM the vectors of another model need at most while both models' vectors exist, and whether there
-// is enough (docs/decisions/036-changing-the-model.md).
+// Computes an upper bound of the disk space and RAM that the vectors of a second model need, and whether there is
+// enough (docs/decisions/036-changing-the-model.md).
 
 const MiB = 1024 * 1024;
 /** Bytes of a record of the vector log besides its vector: tag, keys of chunk and memory, checksum. */

@@ -44,7 +44,7 @@ export function placedChunks(
   });
 }
 
-/** What the marks behind the first one, up to the end of a chunk, add to its place. */
+/** The additions to the place of a chunk by the marks after its first one, up to its end. */
 function placeWithin(marks: readonly TextMark[], first: number, end: number) {
   let symbol: string | undefined;
   let toSeconds: number | undefined;

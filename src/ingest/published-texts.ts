@@ -15,7 +15,7 @@ import { type ExtractedJob, prepareInputOf, readJobOf, withExtraction } from "./
 const BATCH_CHUNKS_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;
 
-/** A published memory, and what preparation makes of its text today. */
+/** A published memory, and the result of preparing its text again. */
 export interface PreparedAgain {
   readonly extracted: ExtractedJob;
   readonly stored: StoredMemory;

@@ -26,7 +26,7 @@ export interface ReadJob {
   readonly title: string | null;
   /** Where pages, slides, sheets or other places begin; empty if there are none. */
   readonly marks: readonly TextMark[];
-  /** What was not read of the file; absent if nothing was read now. */
+  /** Sentences about parts of the file that could not be read; absent if no file was read in this attempt. */
   readonly warnings?: readonly string[];
 }
 

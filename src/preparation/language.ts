@@ -87,8 +87,8 @@ const JAPANESE_FORMS =
   /[円駅県図広売読発気働込畑峠枠栃渋沢帰実関応対総経済労営検験転軽団囲圏変従様歴産単鉄辺遅釈雑駆騒黒齢訳択拝桜楽権満焼絵継続縄聴薬蔵覚観譲豊鉱髪鶏]/gu;
 const JAPANESE_FORMS_SHARE_MIN = 0.1;
 /**
- * Characters from Greek on in the order of Unicode, but for U+1E00 to U+2BFF (more Latin and Greek letters,
- * punctuation, symbols). A text without such a character is taken to use no script of the list.
+ * Characters that may belong to a script of the list: code points from Greek on, except U+1E00 to U+2BFF (more Latin
+ * and Greek letters, punctuation, symbols). A text without any of them uses no such script.
  */
 const BEYOND_LATIN = /[\u0370-\u1dff\u2c00-\uffff]/;
 /** Minimum share of kana among kana and Han characters in a Japanese text. A Chinese text may quote a few kana. */

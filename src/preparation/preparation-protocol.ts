@@ -62,7 +62,7 @@ interface ResultHeader {
 }
 
 /**
- * Count of numbers per range. In order: start and end in UTF-16 code units, start and end in code points, first and
+ * Number of integers per range. In order: start and end in UTF-16 code units, start and end in code points, first and
  * last line, number of tokens, whether the title is put before the passage, index of the section. Then for a turn: its
  * session, the indexes of its speaker and day in `names`, and the length of its label in UTF-16 code units.
  */

@@ -1,4 +1,4 @@
-// Defines what tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two
+// Functions for tags: the words of a text, the probability that a phrase is a topic in its language, and whether two
 // phrases are duplicates. tags.ts finds and ranks the phrases.
 
 /** A phrase, and how often and where it occurs in a text. */

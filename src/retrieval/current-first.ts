@@ -16,7 +16,7 @@ export interface AskedQuestion {
 /**
  * Gives the current passage the place and score of the first passage that it supersedes, which then follows it. If the
  * question asks for an earlier state, moves the superseded passage in the same way. Other questions in the past tense
- * leave the order as it is.
+ * do not change the order.
  */
 export function currentFirst(
   { text, language }: AskedQuestion,
@@ -35,7 +35,7 @@ export function currentFirst(
   });
 }
 
-/** Does what `currentFirst` does, for passages that are already calibrated. */
+/** Like `currentFirst`, but for passages that are already calibrated. */
 export function currentPassagesFirst(
   asked: AskedQuestion,
   passages: readonly RankedPassage[],
@@ -59,9 +59,9 @@ function inOrder<Item>(
   }: {
     readonly newerOf: (item: Item) => MemoryId | null;
     readonly memoryOf: (item: Item) => MemoryId | undefined;
-    /** Whether the question shows that the item is outdated, and no relation says it. */
+    /** Whether the search found out that the item is outdated (mark-replaced.ts), without a stored relation. */
     readonly isFoundNow: (item: Item) => boolean;
-    /** An item with the score of the one to whose place it moves. */
+    /** Returns `moved` with the score of the item to whose place it moves. */
     readonly movedTo: (there: Item, moved: Item) => Item;
   },
 ): readonly Item[] {
@@ -94,8 +94,8 @@ function inOrder<Item>(
 }
 
 /**
- * The passages without the outdated ones whose newer one is among them. A question in the past tense, or for a time
- * that is over, gets all of them.
+ * Leaves out outdated passages if the passage that supersedes them is among the others. Questions in the past tense,
+ * and questions about a past time, keep all passages.
  */
 export function withoutOutdated(
   { text, language }: AskedQuestion,

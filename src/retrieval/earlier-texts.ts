@@ -25,9 +25,11 @@ import { verdictOn } from "./verdict.ts";
 export const EARLIER_TEXTS_READ_MAX = 500;
 /** Maximum size of these texts together, in UTF-16 code units. One text is read even if it is larger. */
 const CHARACTERS_MAX = 1_000_000;
-/** Maximum number of passages whose vectors are computed: those that have most in common with the query. */
+/** Maximum number of passages whose vectors are computed: those that share most pairs of letters with the query. */
 const PASSAGES_MAX = 64;
-/** Share of the pairs of letters of a query that a passage must have if the embedder does not know its language. */
+/**
+ * Minimum share of the query's pairs of letters that a passage must have if the embedder does not know the language.
+ */
 const COMMON_MIN = 0.5;
 /** Chunk keys of earlier texts have the highest bit, which those of the index never have. */
 const EARLIER_KEYS = 1n << 63n;
@@ -145,7 +147,10 @@ async function passagesOf(
   });
 }
 
-/** Uses only attributes that the caller gave, which hold for each text. Extracted ones are those of today's text. */
+/**
+ * Passes on only attributes that a caller gave, because these apply to every text of a memory. Extracted attributes
+ * belong to the current text.
+ */
 function inputOf({ text, memory }: ShownText): PrepareInput {
   const given = <Value>(name: "title" | "type" | "language", value: Value) =>
     memory.given.includes(name) ? value : null;

@@ -1,5 +1,5 @@
-// Whether anything that was found answers the question: a probability from the scores of the best passages, from the
-// specifics of the question that they lack, and from what a reader says of them. verdict.ts calls the reader.
+// Computes the evidence: the probability that one of the best passages answers the question. It depends on their
+// scores, on the specifics of the question that they lack, and on the logits of a reader. verdict.ts calls the reader.
 
 import { indexedText } from "../domain/chunk.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -14,14 +14,14 @@ const ANSWER_BOUND = 12;
 /** Scores are kept this far from 0 and 1, so that their logits are finite. */
 const SCORE_MARGIN = 1e-4;
 
-/** What tells whether a passage answers. */
+/** Signs of whether a passage answers the question. */
 export interface EvidenceSigns {
   /** Score of the passage, 0..1. */
   readonly score: number;
   /** Shares of the question's codes and names that the passage lacks, 0..1. */
   readonly lackingCodes: number;
   readonly lackingNames: number;
-  /** Logit of the reader that the passage answers; null if nothing was read. */
+  /** The reader's logit for "the passage answers"; null if no reader was used. */
   readonly answer: number | null;
 }
 
@@ -44,7 +44,7 @@ export function evidenceIn(
   return probabilityOf(Math.max(...signs.map((each) => evidenceLogit(each, curve))));
 }
 
-/** The signs of the first passages; if a reader has read, of those that it has read. */
+/** The signs of the first passages. If a reader was used, only those of the passages that it has read. */
 export function evidenceSigns(
   specifics: Specifics,
   results: readonly RankedPassage[],
@@ -63,7 +63,7 @@ function wholeText({ text, memory, place }: Pick<RankedPassage, "text" | "memory
   return indexedText(memory.title, place.headings, text);
 }
 
-/** The logit of the probability that a passage with these signs answers. */
+/** The logit of the probability that a passage with these signs answers the question. */
 export function evidenceLogit(
   { score, lackingCodes, lackingNames, answer }: EvidenceSigns,
   curve: EvidenceCurve | ReadEvidenceCurve,

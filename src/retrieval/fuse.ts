@@ -1,4 +1,4 @@
-// Fusion: makes one hybrid score of what the search legs found, and orders the candidates by it.
+// Fusion: combines the scores of the search legs to one hybrid score, and orders the candidates by it.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signals } from "../domain/signals.ts";

@@ -1,4 +1,4 @@
-// What graph search found: the signals that the ranking weighs, and the paths that `explain` shows.
+// Result of a graph search: the signals for ranking, and the paths that `explain` shows.
 
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
@@ -7,11 +7,11 @@ import type { GraphHits } from "../ports/chunk-index.ts";
 import type { Candidate } from "./candidate.ts";
 import type { Mode } from "./modes.ts";
 
-/** What the ranking weighs of a graph search. */
+/** The part of a graph search that ranking uses. */
 export interface GraphScores {
   /** The graph signals, by chunk key. */
   readonly signals: ReadonlyMap<bigint, Signal>;
-  /** How sure the graph is of the query's entities, 0..1. */
+  /** Graph certainty, 0..1: how sure the graph is that the query names an entity, and that it is a rare one. */
   readonly certainty: number;
 }
 
@@ -30,7 +30,7 @@ export interface CertainLink {
   readonly via: ChunkKey;
 }
 
-/** What the graph contributes for certain. */
+/** The passages that the graph contributes by certain paths, whose entities are rare. */
 export interface CertainLinks {
   /** Passages that name a rare entity of the query. */
   readonly named: ReadonlySet<bigint>;
@@ -94,8 +94,7 @@ export class GraphWalk implements GraphScores {
 
   /**
    * The strongest path to the passage with this rank: alternating entity names and chunk ids, ending with the passage's
-   * own chunk id. If the memory of the intermediate passage must not be shown (any more), the path is only the
-   * passage's own id.
+   * own chunk id. If the memory of the intermediate passage may not be shown, the path is only the passage's own id.
    */
   path({ rank }: Signal, chunkIds: ChunkIds, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
     const position = rank - 1;

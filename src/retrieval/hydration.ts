@@ -1,5 +1,4 @@
-// Fetches rows and passages of candidates, and checks that a row may still be shown and has not got another version
-// meanwhile.
+// Fetches rows and passages of candidates, and checks that a row may still be shown and still has the same version.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -12,8 +11,8 @@ import { STANDING_CANDIDATES } from "./standing.ts";
 import { TIMED_CANDIDATES } from "./time/prefer-time.ts";
 
 /**
- * Reads the rows of memories, by key. Leaves out those that the search may not show now; with `knownAt`, also those
- * that had another text then.
+ * Reads the rows of memories, by key. Leaves out memories that the search may not show; with `knownAt`, also those that
+ * had another text at that time.
  */
 export async function readRows(
   { parts, request }: Search,
@@ -28,8 +27,8 @@ export async function readRows(
 }
 
 /**
- * Reads rows as `readRows` does. With `knownAt`, it also returns memories that had another text then, and
- * `supersededBy` is as it was then.
+ * Reads rows as `readRows` does. With `knownAt`, it also returns memories that had another text at that time, and
+ * `supersededBy` is the value of that time.
  */
 export async function readRowsOf(
   parts: Pick<RetrievalDependencies, "memories" | "relations">,
@@ -46,7 +45,7 @@ export async function readRowsOf(
   return new Map(shown.map(([key, memory]) => [key, { ...memory, ...then.get(key) }]));
 }
 
-/** The rows with `supersededBy` as it was at `asOf`. */
+/** The rows with the `supersededBy` of the time `asOf`. */
 async function asOfThen(
   { relations }: Pick<RetrievalDependencies, "relations">,
   { scope, asOf = 0 }: SearchRequest,
@@ -82,9 +81,8 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
 
 /**
  * Fetches rows and passages of the best candidates: as many as are shown, reranked, preferred for a time, or searched
- * for standing passages. If some of them are turns of conversations, those that `preferTurns` compares; if some are
- * notes, those of which `markReplaced` tells whether a newer one has replaced them, so that a search for one result
- * finds the newer one.
+ * for standing passages. If some of them are turns of conversations, also those that `preferTurns` compares. If some
+ * are notes, also those that `markReplaced` compares, so that even a search for one result finds the newer note.
  */
 export async function hydrateBest(
   running: Search,

@@ -1,5 +1,6 @@
-// Places what only the graph contributes: passages that share a rare entity with a passage about a rare entity of the
-// query. Other passages match its ordinary words better, so the sum of scores alone would place them last.
+// Places passages that only the graph contributes: they share a rare entity with a passage about a rare entity of the
+// query. Other passages match the query's ordinary words better, so the scores alone would place the linked passages
+// last.
 
 import type { Candidate } from "./candidate.ts";
 import type { CertainLinks } from "./graph-walk.ts";
@@ -8,8 +9,8 @@ import type { CertainLinks } from "./graph-walk.ts";
 const LINKED_MAX = 3;
 
 /**
- * Moves linked passages behind the passages that lead to them, and behind others before them that name an entity of the
- * query. They get the score of the passage whose place they take.
+ * Moves each linked passage up to a place after the passage that leads to it, and after those before it that name an
+ * entity of the query. They get the score of the passage whose place they take.
  * @param candidates in their final order
  */
 export function placeLinked(candidates: readonly Candidate[], { named, links }: CertainLinks): readonly Candidate[] {

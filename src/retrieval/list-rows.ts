@@ -1,6 +1,6 @@
-// Tells whether two notes are rows of one list, which both hold: "Bus 7 to Lund leaves at 8:15" and "Bus 9 to Lund
-// leaves at 9:15". They have the same words but for what tells the rows apart, and its value. Where only one place
-// differs, the newer note may be a correction.
+// Decides whether two notes are rows of one list, so that both are valid: "Bus 7 to Lund leaves at 8:15" and "Bus 9 to
+// Lund leaves at 9:15". Such notes have the same words, except for what identifies the row (7, 9) and its value. If
+// only one place differs, the newer note may be a correction.
 
 import type { PlacedWord } from "./substitutes.ts";
 
@@ -16,8 +16,8 @@ interface Slot {
 }
 
 /**
- * Whether two notes differ in at least two places with shared words between them, of which the first tells the rows
- * apart: it has a number, or is what the note begins with. All days and times of a note are one place.
+ * Whether two notes differ in at least two places with shared words between them, and the first place identifies the
+ * row: it has a number, or the note begins with it. All days and times of a note count as one place.
  */
 export function areRowsOfList(older: readonly PlacedWord[], newer: readonly PlacedWord[]): boolean {
   const { slots, shared } = aligned(older, newer);
@@ -59,7 +59,10 @@ function aligned(older: readonly PlacedWord[], newer: readonly PlacedWord[]) {
   return { slots, shared };
 }
 
-/** For each pair of places, the number of words that the rests of two notes share in the same order. */
+/**
+ * For each pair of positions, the number of words that the two notes share from there on in the same order (longest
+ * common subsequence).
+ */
 function commonLengths(older: readonly PlacedWord[], newer: readonly PlacedWord[]): readonly Uint16Array[] {
   const rows = Array.from({ length: older.length + 1 }, () => new Uint16Array(newer.length + 1));
   for (let left = older.length - 1; left >= 0; left--) {
@@ -89,7 +92,7 @@ function hasNumbers({ older, newer }: Slot): boolean {
   return [older, newer].every((words) => words.some((word) => !word.isWhen && NUMBER.test(word.word)));
 }
 
-/** Whether only days and times differ. */
+/** Whether the two notes differ at this place only in days and times. */
 function isWhen({ older, newer }: Slot): boolean {
   return [older, newer].every((words) => words.filter(isValue).every((word) => word.isWhen));
 }

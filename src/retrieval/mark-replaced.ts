@@ -1,4 +1,4 @@
-// Marks the candidates that a newer one has probably replaced, so that the newer one stands before them and answers do
+// Marks candidates that a newer one has probably replaced, so that the newer one is placed before them and answers do
 // not quote both. Runs on the final order, before calibration.
 
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -11,16 +11,16 @@ const COMPARED_MAX = 20;
 /** Maximum length of a note, in UTF-16 code units. Longer passages are documents. */
 const NOTE_UNITS_MAX = 400;
 
-/** Number of best candidates that must be hydrated, so that notes are compared; 0 if there is no note among them. */
+/** Number of best candidates that must be hydrated to compare notes; 0 if there is no note among those that are. */
 export function comparedNotes(hydrated: ReadonlyMap<bigint, Hydrated>): number {
   const hasNote = hydrated.values().some(({ memory, passage }) => isStatement({ memory, ...passage }));
   return hasNote ? COMPARED_MAX : 0;
 }
 
 /**
- * The candidates; those that are replaced name the passage that replaced them. Only short memories of the same user and
- * agent replace each other: whole memories of one chunk, no turns of conversations. If the query names a span of time,
- * none is marked.
+ * Returns the candidates. Those that are probably replaced have the key of the replacing passage in `supersededBy`.
+ * Only short memories of the same user and agent replace each other: memories of one chunk that are no turns of
+ * conversations. If the query names a span of time, none is marked.
  */
 export async function markReplaced(
   { request, language, time, index, embedder }: Search,

@@ -102,7 +102,9 @@ const NO_RERANKER = {
   rerankFullTokensMax: 0,
 };
 
-/** Weights and curves of a mode for these models: with a reranker, if the mode has one, other ones can hold. */
+/**
+ * Weights and curves of a mode for these models. If the mode uses a reranker, they may differ from those without it.
+ */
 export function tuningOf(
   name: ModeName,
   embedder: Pick<Embedder, "tuning">,

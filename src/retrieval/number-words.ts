@@ -27,13 +27,13 @@ const VALUES = new Map(
     .filter(([value]) => value !== "1")
     .flatMap(([value, words]) => words.map((word) => [word, value])),
 );
-/** A word behind another one, and what follows: "cabin nine?", "room seven now". */
+/** A word with the words before and after it, as in "cabin nine?" and "room seven now". */
 const NUMBERED = /(?<=([\p{L}\p{M}]{3,})[ \u00a0])([\p{L}\p{M}]{2,})(?=(?:[ \u00a0]+([\p{L}\p{M}]+))?)/gu;
 const COUNTING: ReadonlySet<string> = new Set(numberedWords("counting"));
 
 /**
- * A Chinese or Japanese numeral from 2 to 99 that numbers something: 九号, 三番, 十二号室. Not 第三, which is found by
- * itself, nor 一番 ("most") and 二十日.
+ * A Chinese or Japanese numeral from 2 to 99 that numbers something: 九号, 三番, 十二号室. Excludes 第三, which other patterns
+ * find, 一番 ("most") and days such as 二十日.
  */
 const HAN_NUMBERED =
   /(?<![第月〇零一二三四五六七八九十百千万两兩])([二三四五六七八九]?十[一二三四五六七八九]?|[二三四五六七八九])(?=[号號番](?![外称稱角]))/gu;
@@ -49,8 +49,8 @@ function hanValue(numeral: string): string {
 }
 
 /**
- * The text with digits for words that number something, as in "cabin nine" and 九号: a small number of the language,
- * behind a word with a meaning, and before no word that it could count.
+ * Replaces number words that number something by digits, as in "cabin nine" and 九号. A number word is replaced if it
+ * follows a word with a meaning, and no word follows that it could count.
  * @param language BCP 47; `und` if unsure
  */
 export function withDigits(text: string, language: string): string {

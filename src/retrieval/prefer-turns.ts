@@ -11,9 +11,15 @@ import { asksForAssistant } from "./asked-role.ts";
 import { isBareTurn } from "./bare-turns.ts";
 import { type Candidate, distanceToRank, type Hydrated, sortByHybridScore } from "./candidate.ts";
 
-/** Number of candidates that are compared if some are turns of people, best hybrid score first. 30 give the same. */
+/**
+ * Number of candidates that are compared if some are turns of people, best hybrid score first. With 30, results are the
+ * same.
+ */
 export const TURN_CANDIDATES = 20;
-/** That number if some are turns of a user or an assistant: the turns of one role make room for those of the other. */
+/**
+ * Number of candidates that are compared if some are turns of a user or an assistant. It is larger, because turns of
+ * one role move down and turns of the other take their places.
+ */
 export const ROLE_CANDIDATES = 50;
 
 /**
@@ -40,7 +46,7 @@ interface TurnCandidate {
   readonly turn: Turn;
   /** The spoken text, without the speaker's name. */
   readonly spoken: string;
-  /** Of the conversation, BCP 47; `und` if unknown. */
+  /** Language of the conversation, BCP 47; `und` if unknown. */
   readonly language: string;
   /** Identifies the turn before this one in the same memory. */
   readonly before: string;
@@ -49,9 +55,11 @@ interface TurnCandidate {
 /** What the preference depends on. */
 export interface TurnQuery {
   readonly query: string;
-  /** Of the query, BCP 47; `und` if unsure. */
+  /** Language of the query, BCP 47; `und` if unsure. */
   readonly language: string;
-  /** False if only conversations with an assistant are changed, not those of people with names. */
+  /**
+   * Whether turns of conversations between named people are preferred, too. Otherwise only those with an assistant are.
+   */
   readonly usesNames: boolean;
 }
 

@@ -20,7 +20,7 @@ const STEM_LETTERS = 5;
 
 const SENTENCES = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
-/** The windows of a text, best first; those that are as good, in their order. A short text is one window. */
+/** The windows of a text, best first. Equally good ones are in the order of the text. A short text is one window. */
 export function windowsOf(question: string, given: string): readonly Window[] {
   const text = given.slice(0, TEXT_UNITS_MAX);
   const unitsMax = UNSPACED.test(text) ? UNSPACED_WINDOW_UNITS : WINDOW_UNITS;

@@ -9,7 +9,7 @@ import type { Search, SearchRequest } from "./request.ts";
 /** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 export const SPARE_CANDIDATES = 10;
 
-/** A query that is being embedded. Disposal stops that, if the vector is not needed. */
+/** A query that is being embedded. Disposing of it cancels the embedding. */
 export interface StartedEmbedding extends Disposable {
   /** Resolves when a lane begins to compute. */
   readonly begun: Promise<void>;
@@ -84,8 +84,8 @@ export async function recall(running: Search, { vector }: StartedEmbedding): Pro
 }
 
 /**
- * Adds what a walk through the graph finds, from the entities of the query and from the best candidates. If the
- * request asks for the graph, also from names that a single passage contains.
+ * Adds the passages that a walk through the graph finds. It begins at the entities of the query and at the best
+ * candidates. If the request asks for the graph, it also begins at names that only one passage contains.
  * @param best candidates, best first
  */
 export async function walkGraph(

@@ -1,6 +1,7 @@
-// Tells which notes a newer one has probably replaced, as answers to a question: "Sold the Berlingo. Got a green Caddy"
-// replaces "We drive a Berlingo". Stored relations tell it of corrections in the same words (current-first.ts). Here
-// the question helps to recognise others, because both notes answer it. Pure; about 3 ms for twenty notes.
+// Decides which notes a newer one has probably replaced as the answer to a question: "Sold the Berlingo. Got a green
+// Caddy" replaces "We drive a Berlingo". Stored relations cover corrections in the same words (current-first.ts). Here
+// the question helps to recognise corrections in other words, because both notes answer it. Pure functions; about 3 ms
+// for twenty notes.
 
 import { type Dated, isNewer } from "../domain/relation.ts";
 import { EVENT_LOGIT_MIN, type ReplacementTuning } from "../domain/retrieval-tuning.ts";
@@ -27,7 +28,7 @@ export interface ComparedNote extends TextInLanguage {
   readonly vector: Float32Array | null;
 }
 
-/** A note, and the newer one that has probably replaced it, by their places in the list. */
+/** A note, and the newer one that has probably replaced it, as indices of the list of notes. */
 export interface Replaced {
   readonly older: number;
   readonly newer: number;
@@ -38,25 +39,32 @@ const REPLACED_MIN = 0.5;
 /** A question about the past may mean an older note of at most this rank. */
 const PAST_RANK_MAX = 3;
 /**
- * One fact is rarely corrected more often. More notes that are this much alike are entries of a list, such as the rows
- * of a timetable, and all of them hold.
+ * Maximum number of corrections of one fact. If more notes are this similar, they are entries of a list, such as the
+ * rows of a timetable, and all of them are valid.
  */
 const CORRECTIONS_MAX = 3;
-/** Logit of the change probe from which on a note says that something has changed. */
+/** Minimum logit of the change probe (a linear probe on vectors) at which a note says that something has changed. */
 const CHANGE_LOGIT_MIN = 0.2;
-/** The same for a note that replaces one about an event: what was bought can be sold, what was paid stays paid. */
+/**
+ * Minimum logit for a note that replaces one about an event. It is higher, because most events stay true: what was
+ * bought can be sold, but what was paid stays paid.
+ */
 const EVENT_CHANGE_LOGIT_MIN = 0.5;
-/** Minimum number of words of a question that states something; fewer are a name, or the words of a search. */
+/** Minimum number of words of a question that states something. Fewer words are a name or keywords. */
 const STATED_MIN = 4;
-/** Ranks from here on count alike. */
+/** Ranks above this one count as this one. */
 const RANK_MAX = 10;
-/** Number of shared words, and of words of change, from which on more say nothing. */
+/** Maximum number of shared words that counts. More say nothing. */
 const SHARED_MAX = 3;
+/** Maximum number of words of change that counts. */
 const CHANGES_MAX = 2;
-/** Length in characters that counts as 1, up to 2. */
+/** Length in characters that counts as 1. At most twice this length counts. */
 const LENGTH_UNIT = 80;
 
-/** Weights of the words of two notes for models without a `ReplacementTuning`; fitted as those are. */
+/**
+ * Weights of the signs that words and ranks give, for models without a `ReplacementTuning`. They were fitted in the
+ * same way.
+ */
 const WORDS_ONLY = {
   bias: -2.26,
   newerRank: -1.25,
@@ -69,17 +77,17 @@ const WORDS_ONLY = {
   lackingNames: -2.6,
 } as const;
 
-/** What is read of a note once. */
+/** A note with everything that is computed once for it. */
 export interface ReadNote {
   readonly note: ComparedNote;
   readonly words: ReadonlySet<string>;
   readonly placed: readonly PlacedWord[];
   readonly changes: number;
-  /** What it lacks of the numbers, codes and names of the question. */
+  /** Shares of the numbers, codes and names of the question that the note lacks. */
   readonly lacking: LackingSpecifics;
 }
 
-/** What is read of a question once. */
+/** A question with everything that is computed once for it. */
 export interface ReadQuestion {
   readonly text: TextInLanguage;
   readonly words: ReadonlySet<string>;
@@ -104,7 +112,8 @@ export function readQuestion(text: TextInLanguage): ReadQuestion | null {
 
 /**
  * For each note that a newer one of the same owner has probably replaced, the newer one that replaces it most probably.
- * Neighbours replace nothing, nor does a note that lacks a number of the question which the older one has.
+ * Notes about similar things (`areNeighbours`) replace nothing, and neither does a note that lacks a number of the
+ * question if the older one has it.
  */
 export function replacedAmong(
   asked: ReadQuestion,
@@ -135,16 +144,19 @@ export function replacedAmong(
   return withoutLists(found, (note) => reads[note]?.().words ?? new Set());
 }
 
-/** How much nearer the newer note is to the question; 0 if it is not, or if the vector of one is not known. */
+/**
+ * Difference of the cosines, if the newer note is more similar to the question; otherwise 0. Also 0 if one vector is
+ * unknown.
+ */
 function cosineGap({ cosine: older }: ComparedNote, { cosine: newer }: ComparedNote): number {
   return older === null || newer === null ? 0 : Math.max(0, newer - older);
 }
 
 /**
- * Whether two notes are about things alike, so that both hold: the newer one has another word in the place of a word of
- * the question, only one of them says what the question states, the newer one is about one occasion of what happens
- * every week, or nothing says that something has changed, and they are rows of a list, or the older one tells of an
- * event, such as a payment.
+ * Whether two notes are about two similar things, so that both are valid. This is so if the newer note has another word
+ * in the place of a word of the question; if only one of them contains what the question states; if the newer one is
+ * about one occasion of a weekly event; or if the newer one does not say that something has changed, and the older one
+ * is about an event, such as a payment, or both are rows of a list.
  */
 export function areNeighbours(
   question: readonly PlacedWord[],
@@ -161,12 +173,15 @@ export function areNeighbours(
   return !isChange && areRowsOfList(older.placed, newer.placed);
 }
 
-/** Whether a note tells of something that happened, by its vector. */
+/** Whether a note is about an event, by its vector. */
 function tellsOfEvent({ note: { vector } }: ReadNote, tuning: ReplacementTuning | null): boolean {
   return tuning !== null && vector !== null && probeLogit(tuning.eventProbe, vector) >= EVENT_LOGIT_MIN;
 }
 
-/** By its words, of which not every language has a list, or by its vector. */
+/**
+ * Whether a note says that something has changed: by its words, or by its vector, because not every language has a list
+ * of such words.
+ */
 function saysChange(
   { changes, note: { vector } }: ReadNote,
   tuning: ReplacementTuning | null,
@@ -177,12 +192,12 @@ function saysChange(
 }
 
 /**
- * The pairs without those whose newest note would replace more than `CORRECTIONS_MAX` notes, one after the other, that
+ * Leaves out pairs whose newest note would replace, directly or through others, more than `CORRECTIONS_MAX` notes that
  * share words with it.
  */
 function withoutLists(found: readonly Replaced[], wordsOf: (note: number) => ReadonlySet<string>): readonly Replaced[] {
   const newerOf = new Map(found.map(({ older, newer }) => [older, newer]));
-  // a newer note is newer in time, so this ends
+  // ends, because each step leads to a note that is newer in time
   const newestOf = (note: number): number => {
     const newer = newerOf.get(note);
     return newer === undefined ? note : newestOf(newer);
@@ -193,15 +208,15 @@ function withoutLists(found: readonly Replaced[], wordsOf: (note: number) => Rea
   return [...groups].filter((group) => !isList(group)).flatMap(([, group]) => group);
 }
 
-/** Whether a question is a statement that a note makes: it has `STATED_MIN` words or more, and the note all of them. */
+/** Whether a note contains all words of a question that has at least `STATED_MIN` words. */
 function isStatedBy(question: readonly PlacedWord[], note: readonly PlacedWord[]): boolean {
   const words = new Set(note.map(({ word }) => word));
   return question.length >= STATED_MIN && question.every(({ word }) => words.has(word));
 }
 
 /**
- * Whether a question about the past can mean the older note: that has words of it, and unless the question asks for
- * what was before something, all of its words that the newer one has.
+ * Whether a question about the past can mean the older note. The note must have words of the question. Unless the
+ * question asks for the state before something, it must have all words of the question that the newer note has.
  */
 function isMeantByPast(
   { words, isEarlier }: { readonly words: ReadonlySet<string>; readonly isEarlier: boolean },

@@ -34,16 +34,16 @@ export interface SearchRequest extends FilteredScope {
   readonly knownAt?: number;
   /** The time zone in which times of the query are read, asked for only if it names a time. Default: UTC. */
   readonly timeZone?: () => string | Promise<string>;
-  /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
+  /** Whether the ranking contains the evidence: the probability that the best passages answer. Default: false. */
   readonly wantsEvidence?: boolean;
-  /** Whether a reader may read the best passages for that. Default: no. */
+  /** Whether a reader may read the best passages to compute the evidence. Default: false. */
   readonly mayRead?: boolean;
   /** Time in milliseconds for which the search has waited for its turn; `explain` shows it as `queue`. Default: 0. */
   readonly waitedMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** What retrieval needs. */
+/** Dependencies of retrieval. */
 export interface RetrievalDependencies {
   readonly index: IndexOf<SearchIndex>;
   readonly memories: Pick<MemoryStore, "getMany">;
@@ -56,9 +56,9 @@ export interface RetrievalDependencies {
   readonly languageOf: (query: string) => string | Promise<string>;
   readonly clock: Clock;
   /**
-   * Time in milliseconds after which a search continues with the passages that the reranker, or the reader, has read;
-   * Infinity: it waits for all. By default many times what reranking takes, so it is reached only on a very busy
-   * machine.
+   * Time in milliseconds after which a search continues with the passages that the reranker or the reader has read so
+   * far. Infinity: it waits for all. The default is many times as long as reranking takes, so it matters only on a very
+   * busy machine.
    */
   readonly rerankDeadlineMs: number;
 }
@@ -77,11 +77,11 @@ export interface Search {
   readonly tuning: RetrievalTuning;
   readonly within: AdmissibleSet;
   readonly watch: Stopwatch;
-  /** Whether the query has a vector. Otherwise full text decides. */
+  /** Whether the query has a vector. Without one, full text decides. */
   readonly hasVectors: boolean;
   /** Language of the query, BCP 47; `und` if unsure. */
   readonly language: string;
-  /** Whether standing instructions and preferences are offered to the query. */
+  /** Whether standing instructions and preferences are added to the results (standing.ts). */
   readonly offersStanding: boolean;
   /** The time that the query names; null if it names none. */
   readonly time: ZonedTime | null;

@@ -14,7 +14,7 @@ import { calibrationCurve } from "./modes.ts";
 import type { Search } from "./request.ts";
 import { standingOfPassage } from "./standing.ts";
 
-/** Candidates at the end of a search, and what is known of them. */
+/** Candidates at the end of a search, with their rows, passages and graph paths. */
 export interface FinalCandidates {
   /** In their final order. */
   readonly candidates: readonly Candidate[];

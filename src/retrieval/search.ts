@@ -65,7 +65,7 @@ interface Fused {
    */
   readonly rest: () => readonly Candidate[];
   readonly walk: GraphWalk;
-  /** What the graph contributes by certain paths, if the request asks for the graph. */
+  /** Passages that the graph contributes by certain paths; null if the request does not ask for the graph. */
   readonly links: CertainLinks | null;
 }
 
@@ -91,7 +91,7 @@ export async function search(
   }
 }
 
-/** The server of a remote embedder does not answer. */
+/** The server of a remote embedder is not available. The search then runs again without a vector. */
 class EmbedderAway extends Error {
   override readonly name = "EmbedderAway";
 }

@@ -1,5 +1,5 @@
-// Series: things that are alike but for a number, a code, a name or a day, such as cabins 3, 4 and 5. Tells which
-// members of a series a question names, and which ones a passage is about.
+// Series: things that differ only in a number, a code, a name or a day, such as cabins 3, 4 and 5. Finds which members
+// of a series a question names, and which ones a passage is about.
 
 import type { NamedTime } from "../domain/ranking.ts";
 import { DAY_MS } from "../kit/clock.ts";
@@ -21,7 +21,7 @@ import {
 import type { ClosedSpan } from "./time/calendar.ts";
 import { type LocatedDate, locatedDatesIn } from "./time/dates-in.ts";
 
-/** A passage as it is compared with a series. */
+/** A passage in the form in which it is compared with a series. */
 export interface SeriesText {
   /** The passage with its title and headings. */
   readonly text: string;
@@ -35,7 +35,7 @@ export interface SeriesText {
 export interface Member {
   /** The words of the question, such as "cabin 9". */
   readonly text: string;
-  /** Whether a passage names it in its place in the series, or at least somewhere. */
+  /** How a passage names the member. */
   readonly presence: (passage: SeriesText) => Presence;
 }
 
@@ -46,7 +46,7 @@ export type Presence = "placed" | "somewhere" | "absent";
 export interface Series {
   /** At least one; several if the question names them together, as in "cabins 4 and 9". */
   readonly asked: readonly Member[];
-  /** Whether texts often name its members in other words, as they do with persons. */
+  /** Whether texts often name members in other words, as with persons. */
   readonly isRenamed: boolean;
   /** The other members that a passage names, in its words. */
   readonly othersIn: (passage: SeriesText) => readonly string[];
@@ -68,7 +68,7 @@ const CODES_MAX = 16;
 
 /** The series of which a question names members. */
 export function seriesIn(question: string, asked: AskedSeries): readonly Series[] {
-  // "3 days ago" is no member of a series
+  // the number in "3 days ago" names no member of a series
   const isDated = asked.time === null || locatedDatesIn(asked.time.expression, asked.asOf).length > 0;
   const untimed = isDated ? question : question.replace(asked.time?.expression ?? "", " ");
   const all = [
@@ -88,7 +88,7 @@ const LETTER = "\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}";
 /** A number or code in a folded text. */
 const TOKEN = `(?:[${LETTER}]{1,8}[-_./ ]?)?\\p{Nd}[${LETTER}\\p{Nd}]*(?:[-_./:][${LETTER}\\p{Nd}]+)*`;
 const NOT_IN_WORD = "(?<![\\p{L}\\p{M}\\p{N}])";
-/** Signs and words between what is numbered and its number. */
+/** Words that may be between a thing and its number, as in "cabin no. 9". */
 const NUMBER_WORD = "(?:no|nr|nos|num|number|nummer|numero|nro|номер|の?番号|号码|號碼|번호)";
 const MARKS = "[ \\u00a0#:№°º.-]{0,3}";
 const SPACED_WORD =
@@ -98,37 +98,42 @@ const JOINED_LEAD = new RegExp(
   `([\\p{Script=Han}\\p{Script=Katakana}ー]{2,}|[\\p{Script=Hangul}\\p{Script=Thai}]{2,}|[ぁ-ゖ]{3,})((?:[ ]?${NUMBER_WORD})?) ?$`,
   "u",
 );
-/** Words that join two members: what stands before them belongs to the first one. */
+/**
+ * Conjunctions of Chinese and Japanese at the end of a text: what precedes them belongs to the first of two members.
+ */
 const JOINED_CONJUNCTION = /[和与與及跟]$/u;
 const NUMBER_WORD_ALONE = new RegExp(`^${NUMBER_WORD}$`, "iu");
 const NUMBER_WORD_END = new RegExp(`${NUMBER_WORD}$`, "u");
-/** Length of a lead in scripts without spaces: longer ones include what stands before it. */
+/**
+ * Number of UTF-16 code units before a number that count as its lead (the word that says what is numbered) in scripts
+ * without spaces.
+ */
 const UNSPACED_LEAD_UNITS = { han: 2, thai: 4 };
-/** Stop words that tell what a number belongs to. */
+/** Stop words that may say what a number belongs to. */
 const LABELS: ReadonlySet<string> = new Set(numberedWords("labels"));
 const NUMBER_LEAD = new RegExp(`(?:^|[^\\p{L}])${NUMBER_WORD}\\.?${MARKS}$`, "iu");
 const UNIT = /^[ \u00a0-]?([\p{L}][\p{L}\p{M}]*)/u;
-/** Words of Chinese, Japanese and Korean behind a number that tells things apart. */
+/** Chinese, Japanese and Korean words after a number that identifies a thing. */
 const JOINED_UNIT =
   /^ ?(号[室房楼館馆机車车]?|號|番[線地]?|便|階|层|樓|楼|室|房|章|課|课|版|型|線|线|路|班|組|组|页|頁|巻|卷|期|번|호실|호|층|동|편|장|과)/u;
-/** Words before an amount that is only a bound. */
+/** Words before a number that is only the bound of an amount. */
 const BOUNDS: ReadonlySet<string> = new Set(numberedWords("bounds"));
-/** Units of amounts and durations, which tell nothing apart. */
+/** Units of amounts and durations. A number before one of them identifies nothing. */
 const AMOUNT = new RegExp(
   `^(?:${numberedWords("amounts")
     .map((word) => word.replace("*", "\\p{L}{0,3}"))
     .join("|")})$`,
   "u",
 );
-/** Number of UTF-16 code units around a code that tell its place. */
+/** Number of UTF-16 code units around a code in which its lead and unit are searched. */
 const NEAR_UNITS = 40;
-/** Maximum number of letters by which forms of a word differ. */
+/** Maximum number of letters of the ending by which two forms of a word differ. */
 const ENDING_UNITS_MAX = 4;
 const CONJUNCTION =
   /^[\s,、，&/+]*(?:and|or|und|oder|sowie|et|ou|y|e|o|i|lub|a|и|или|та|й|en|of|og|och|eller|ve|veya|と|や|和|与|與|或|및|과|와)?[\s,、，]*$/iu;
 /** Letters at the beginning of a code, and the sign between them and its digits. */
 const PREFIX = new RegExp(`^([${LETTER}]{1,8})([-_./]?)\\p{Nd}`, "u");
-/** A number with what it measures, as in "40-mg-Tabletten". */
+/** A number with its unit or noun in one word, as in "40-mg-Tabletten". */
 const COMPOUND =
   /^(\p{Nd}+(?:[.,]\p{Nd}+)?)(?:-\p{L}{2,}(?:-\p{L}{2,})*|(?:mg|mcg|µg|g|kg|[mcd]?l|km|[mc]?m|kWh?|W|V|[GTM]B|[kMG]?Hz))$/u;
 /** Units in all their forms. */
@@ -145,9 +150,9 @@ const UNIT_FORMS: readonly string[] = [
 ];
 const CHAINED = /^\p{Nd}+(?:[-/]\p{Nd}+)+$/u;
 
-/** The words around a code. */
+/** The words around a code, which say of what series it is a member. */
 interface Place {
-  /** Word or words before it with the signs between; null if they say nothing. */
+  /** Word or words before the code, with the signs between; null if they say nothing about it. */
   readonly lead: string | null;
   readonly unit: string | null;
 }
@@ -170,7 +175,7 @@ function codeSeries(question: string, language: string): readonly Series[] {
     else groups.push([code]);
   }
   return groups.flatMap((found) => {
-    // a word before one of them tells more than the word behind: "trains 204 and 218 leave"
+    // a word before a code says more than the word after it: "trains 204 and 218 leave"
     const isLed = found.some(({ place }) => place.lead !== null);
     const group = found.map((code) => (isLed ? { ...code, place: withoutWord(code.place) } : code));
     const others = othersPattern(group);
@@ -178,7 +183,7 @@ function codeSeries(question: string, language: string): readonly Series[] {
   });
 }
 
-/** The number of a compound word by itself: what it measures is its unit. */
+/** Separates the number of a compound word: the rest of the word becomes its unit. */
 function apart(code: CodeInText): CodeInText {
   const number = COMPOUND.exec(code.text)?.[1];
   return number === undefined ? code : { ...code, text: number, end: code.start + number.length, code: codeOf(number) };
@@ -199,7 +204,7 @@ function placeOf(text: string, { start, end, text: code }: CodeInText, language:
   return { lead, unit: JOINED_UNIT.exec(after)?.[1] ?? cased };
 }
 
-/** A place without the word behind, unless it is a unit: "Ramipril 20 mg". */
+/** A place without the word after the code, unless that word is a unit, as in "Ramipril 20 mg". */
 function withoutWord({ lead, unit }: Place): Place {
   return { lead, unit: unit !== null && (JOINED_UNIT.test(unit) || unit.length < ENDING_UNITS_MAX) ? unit : null };
 }
@@ -214,7 +219,10 @@ function areListed(text: string, first: PlacedCode, second: PlacedCode): boolean
   return between.trim() !== "" && CONJUNCTION.test(rest) && !/^\s+$/u.test(rest.replace(/^-$/, " "));
 }
 
-/** Finds members of the series of these codes, the code itself as group `code`; null if nothing tells their place. */
+/**
+ * Pattern for members of the series of these codes, with the code as group `code`; null if no words around the codes
+ * say of what series they are.
+ */
 function othersPattern(codes: readonly PlacedCode[]): RegExp | null {
   const sources = codes.flatMap(({ text, place: { lead, unit } }) => [
     ...(lead === null ? [] : [`${leadSource(lead)}(?<code>${TOKEN})`]),
@@ -240,14 +248,14 @@ function leadSource(lead: string): string {
   return `${NOT_IN_WORD}${wordSource(word)}(?:[ \\u00a0]?${NUMBER_WORD}\\.?)?${MARKS}`;
 }
 
-/** What a number measures, in any of its forms, or a word behind it. */
+/** Pattern source for a unit, or for a word after a number, in any of its forms. */
 function unitSource(unit: string): string {
   const folded = foldLetters(unit);
   const forms = UNIT_FORMS.find((each) => new RegExp(`^(?:${each})$`, "u").test(folded));
   return forms === undefined ? wordSource(unit) : `(?:${forms})(?![\\p{L}\\p{M}])`;
 }
 
-/** A word in any of its forms. */
+/** Pattern source for a word in any of its forms. */
 function wordSource(word: string): string {
   const folded = foldLetters(word);
   const isSpaced = new RegExp(`^[${LETTER}]`, "u").test(folded);
@@ -257,7 +265,10 @@ function wordSource(word: string): string {
   return `${RegExp.escape(stem)}[\\p{L}\\p{M}]{0,${ENDING_UNITS_MAX}}(?![\\p{L}\\p{M}])`;
 }
 
-/** Codes with the same letters in front, as KX-4475 for KX-4452, or the same chain of digits: 88-1204 for 88-1233. */
+/**
+ * Pattern sources for codes of the same shape: with the same letters in front, as KX-4475 and KX-4452, or with the same
+ * chain of digits, as 88-1204 and 88-1233.
+ */
 function shapeSources(code: string, hasLead: boolean): readonly string[] {
   const [, letters = "", sign = ""] = PREFIX.exec(code) ?? [];
   if (letters.length > 1 || (letters !== "" && sign !== "")) {
@@ -293,13 +304,13 @@ function seriesOfCodes(
   };
 }
 
-/** A code with the words that tell its place. */
+/** A code with the words around it, as the question has them. */
 function wordsOf(question: string, { start, end, place: { lead, unit } }: PlacedCode): string {
   const behind = unit === null ? "" : (question.slice(end).split(unit)[0] ?? "") + unit;
   return `${lead ?? ""}${question.slice(start, end)}${behind}`.trim();
 }
 
-/** A passage with plain digits, and the same folded. */
+/** A passage with digits 0 to 9, and the same text folded. */
 interface PlainText {
   readonly shown: string;
   readonly folded: string;
@@ -311,7 +322,7 @@ const plainTextOf = once(({ text }): PlainText => {
   return { folded, shown: folded.length === shown.length ? shown : folded };
 });
 
-/** Reads each passage once, although several members are looked for in it. */
+/** Caches the result of `read` for each passage, because several members are searched in it. */
 function once<Read>(read: (passage: SeriesText) => Read): (passage: SeriesText) => Read {
   const known = new WeakMap<SeriesText, { readonly value: Read }>();
   return (passage) => {
@@ -321,7 +332,7 @@ function once<Read>(read: (passage: SeriesText) => Read): (passage: SeriesText) 
   };
 }
 
-/** Members of a series in a passage: folded codes, with the words as they stand there. */
+/** Members of a series in a passage, by folded code, each with the words of the passage. */
 function membersIn(
   { shown, folded }: PlainText,
   pattern: RegExp,
@@ -334,7 +345,10 @@ function membersIn(
 
 // ---- names
 
-/** Names of several words: others share their first word or their last one, as a person of the same surname does. */
+/**
+ * Series of names of several words. Other members share the first or the last word, such as persons with the same
+ * surname.
+ */
 function nameSeries(question: string, language: string): readonly Series[] {
   const capitalised = fullNamesIn(question, language).filter(({ words }) => words.length > 1);
   const isCased = hasCased(question);
@@ -362,7 +376,10 @@ function hasCased(text: string): boolean {
   return /\p{Lu}/u.test(text) || !/\p{Ll}/u.test(text);
 }
 
-/** Pairs of words, of which some may be names: "phone number of gordon acheson". */
+/**
+ * Pairs of adjacent content words of a question. Some of them may be names without capitals: "phone number of gordon
+ * acheson".
+ */
 function pairsIn(question: string, language: string): readonly NameInText[] {
   const words = question.match(/[\p{L}\p{M}]+/gu) ?? [];
   return words.slice(1).flatMap((last, at) => {
@@ -439,7 +456,7 @@ function daySeries(question: string, { asOf, time }: AskedSeries): readonly Seri
           if (dates.some((date) => isOn(date, day))) return "placed";
           const { happenedAt, storedAt } = passage;
           const isThen = (at: number) => day.span.from - ZONE_MS_MAX <= at && at < day.span.to + ZONE_MS_MAX;
-          // what was stored on a day is about it if it names no other one
+          // a passage that names no day is about the day on which it was stored
           const isStoredThen = dates.length === 0 && happenedAt.length === 0 && isThen(storedAt);
           if (happenedAt.some(isThen) || isStoredThen) return "placed";
           return isWithin(day, dates) ? "somewhere" : "absent";
@@ -455,9 +472,10 @@ function daySeries(question: string, { asOf, time }: AskedSeries): readonly Seri
   ];
 }
 
-/** Words before or behind a day that only bounds a time. */
+/** Words before a day that only bounds a time, as in "until Monday". */
 const BOUND_BEFORE =
   /(?:^|[^\p{L}])(?:until|till|by|from|since|before|after|starting|bis(?: zum)?|ab(?: dem)?|seit(?: dem)?|vor(?: dem)?|nach(?: dem)?|jusqu['’]au|depuis le|avant le|après le|à partir du|hasta el|desde el|antes del|después del|a partir del|fino al|dal|prima del|dopo il|até|desde|tot|vanaf|sinds|voor|na|до|с|после|do|od|po) (?:the )?$/iu;
+/** Words after such a day. */
 const BOUND_BEHIND =
   /^ ?(?:まで|から|以降|以前|より|至|之前|之后|前|后|까지|부터|이후|이전|tarihine kadar|'?(?:e|a|ye|ya) kadar)/u;
 
@@ -467,7 +485,7 @@ function isBound({ text: date }: LocatedDate, text: string): boolean {
   return at !== -1 && (BOUND_BEFORE.test(before) || BOUND_BEHIND.test(behind));
 }
 
-/** Whether a day is between the first and the last one of several dates, as in "from 3 to 9 May". */
+/** Whether a day is between the first and the last of several dates, such as those of "from 3 to 9 May". */
 function isWithin({ span }: LocatedDate, dates: readonly LocatedDate[]): boolean {
   const [first, last] = [
     Math.min(...dates.map((date) => date.span.from)),

@@ -1,5 +1,5 @@
-// Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a neighbour of
-// what is asked for: cabin 4 instead of cabin 9, another invoice, another person.
+// Specifics of a question: its numbers, codes and names. A passage that lacks one of them is often about a similar
+// thing: cabin 4 instead of cabin 9, another invoice, another person.
 
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf, topiclessWordsOf } from "../words/stop-words.ts";
@@ -21,9 +21,9 @@ export interface LackingSpecifics {
 
 /** A number, or a word with digits, such as 9, E-119 or 2021-0188. */
 export interface Code {
-  /** Finds it in a folded text, whatever separates its parts. */
+  /** Matches the code in a folded text, with any separators between its parts. */
   readonly pattern: RegExp;
-  /** Its value if it is a whole number: a passage may have a range with it. */
+  /** Its value if it is a whole number; null otherwise. A passage may name a range that includes it. */
   readonly value: number | null;
 }
 
@@ -53,13 +53,13 @@ const CODE = new RegExp(
 );
 /** Greatest number that may only count things. */
 const COUNT_MAX = 999;
-/** Number of UTF-16 code units around a number that tell whether it counts. */
+/** Number of UTF-16 code units around a number that decide whether it only counts things. */
 const NEAR_UNITS = 40;
-/** What is counted: a word that is longer than a unit such as mg or km. */
+/** A word for counted things after a number: longer than a unit such as mg or km. */
 const COUNTED = /^[ \u00a0]\p{L}[\p{L}\p{M}]{3,}/u;
-/** Words of Japanese, Chinese and Korean behind a number of things. */
+/** Chinese, Japanese and Korean counters, which follow a number of things. */
 const COUNTER = /^ ?(?:つ|個|点|件|種|项|項|个|種類|条|가지|개)/u;
-/** What a number tells apart: "8 numaralı oda", "41 Larch Street". */
+/** Text after a number that identifies a thing: "8 numaralı oda", "41 Larch Street". */
 const NUMBERED = /^ (?:numaralı|nolu|no['’]lu|sayılı)(?!\p{L})|^ \p{Lu}\p{Ll}+ \p{Lu}\p{Ll}/u;
 /** A code and a conjunction before another code: "trains 204 and 218 leave". */
 const LISTED = /\p{Nd}\p{L}{0,2} (?:and|or|und|oder|et|ou|y|o|e|en|of|и|или|i|lub|ve|veya|og|eller|och) $/iu;
@@ -122,11 +122,11 @@ const SENTENCE_START = /(?:^|[.!?:])[^\p{L}\p{N}]*$/u;
 const CALENDAR = wordOfKind("month", "day", "holiday");
 /** Languages that capitalise all nouns. There, only two and more capitalised words in a row are a name. */
 const NOUN_CAPITALS: ReadonlySet<string> = new Set(["de", "lb"]);
-/** Share of capital letters from which on capitals tell nothing. */
+/** Minimum share of capital letters at which a text is written in capitals, so that they do not mark names. */
 const SHOUTED_SHARE = 0.6;
 /** Minimum length of the beginning that two forms of a longer name share, in UTF-16 code units. */
 const NAME_STEM_UNITS_MIN = 4;
-/** The same in other scripts than Latin, whose languages inflect short names, too: Анна, Анны. */
+/** The same for scripts other than Latin. Their languages also inflect short names: Анна, Анны. */
 const INFLECTED_STEM_UNITS_MIN = 3;
 const LATIN = /\p{Script=Latin}/u;
 /** Maximum length of the ending by which two forms of a name differ, for short names and for longer ones. */
@@ -156,7 +156,7 @@ export function codesIn(
   return { text, codes };
 }
 
-/** Whether what looks like a year is the number of something: "flight TK 1921". */
+/** Whether a number that looks like a year identifies a thing: "flight TK 1921". */
 function isNumbered(year: string, before: string): boolean {
   return DIGITS.test(year) && /(?<!\p{L})\p{Lu}{2,3}[ -]?$/u.test(before);
 }
@@ -192,7 +192,7 @@ function lackingCodes(codes: readonly Code[], passage: string): readonly Code[] 
   return codes.filter((code) => !hasCode(code, text));
 }
 
-/** Whether a folded text with plain digits has a code, or a range with it. */
+/** Whether a folded text with plain digits contains a code, or a range that includes it. */
 export function hasCode({ pattern, value }: Code, text: string): boolean {
   if (pattern.test(text) || (value !== null && NUMBER_WORDS.get(value)?.test(text))) return true;
   const ranges = value === null ? [] : [...text.matchAll(RANGE)].map(([, from, to]) => [Number(from), Number(to)]);
@@ -207,7 +207,7 @@ function lackingNames(names: readonly (readonly string[])[], passage: string): n
   return names.reduce((sum, name) => sum + name.filter((word) => !isIn(word)).length / name.length, 0);
 }
 
-/** Whether a word tells what a number belongs to. @param language BCP 47; `und` if unsure */
+/** Whether a word can say what a number belongs to. @param language BCP 47; `und` if unsure */
 export function isContentWord(word: string, language: string): boolean {
   const lower = word.toLowerCase();
   return word !== "" && !stopWordsOf(language).has(lower) && !COUNT_LEADS.has(lower);
@@ -223,7 +223,7 @@ export function codeOf(text: string): Code {
   const source = runs.map((run, at) => {
     const written = isGrouped && DIGITS.test(run) ? [...run].join(`${SEPARATOR}?`) : run;
     if (at === 0) return written;
-    // between two runs of digits something must stand, or 5.0 would be found in 50
+    // two runs of digits need a separator; otherwise 5.0 would be found in 50
     const isBetweenDigits = DIGITS.test(run) && DIGITS.test(runs[at - 1] ?? "");
     return `${SEPARATOR}{${isBetweenDigits && !isGrouped ? 1 : 0},2}${written}`;
   });
@@ -266,7 +266,7 @@ export function fullNamesIn(question: string, language: string): readonly NameIn
   return names;
 }
 
-/** The capitalised words in a row of a passage, which may be names. */
+/** Runs of capitalised words in a passage, which may be names. */
 export function namesInText(text: string): readonly NameInText[] {
   return Array.from(text.matchAll(CAPITALISED)).flatMap(({ 0: run }) => nameOf(run.split(/[ \u00a0]/u)));
 }

@@ -1,6 +1,6 @@
 // Recognises turns of users and notes that apply to later requests, whatever these are about: standing instructions
-// ("never suggest dairy") and preferences ("I prefer window seats"). Offers them to queries for advice or work, even if
-// they do not resemble the query. The kind of a passage is derived from its text, so nothing is stored.
+// ("never suggest dairy") and preferences ("I prefer window seats"). Adds them to the results of queries for advice or
+// work, even if they do not resemble the query. The kind of a passage is derived from its text, so nothing is stored.
 
 import standingList from "../../data/words/standing.txt" with { type: "text" };
 import { roleOf } from "../domain/chunk.ts";
@@ -13,11 +13,11 @@ import type { Candidate, Hydrated } from "./candidate.ts";
 
 /** Number of candidates among which standing passages are looked for, best hybrid score first. */
 export const STANDING_CANDIDATES = 100;
-/** Maximum number of passages that are moved up for being standing, and nothing else. */
+/** Maximum number of passages that are moved up only because they are standing instructions or preferences. */
 const OFFERED_MAX = 2;
 /** Number of first results that keep their places. */
 const KEPT = 3;
-/** Results among which standing passages take the last places. */
+/** Number of first results. Standing passages are moved to the last places among them. */
 const OFFERED_AMONG = 10;
 /** Maximum length of a note that counts, in UTF-16 code units. */
 const NOTE_UNITS_MAX = 1000;
@@ -43,7 +43,10 @@ const BY_LANGUAGE = byLanguage(standingList, (wordsOf): StandingWords => {
 });
 const ALL = [...BY_LANGUAGE.values()];
 
-/** Kinds of the texts of passages, for as long as the index keeps a passage: searches look at the same ones again. */
+/**
+ * Cache of the kinds of passages, because searches look at the same passages again. An entry lives as long as the index
+ * keeps the passage.
+ */
 const kinds = new WeakMap<Hydrated["passage"], { readonly language: string; readonly kind: Standing | null }>();
 
 /** The kind of a passage that is a user's turn or a short note; null for all others. */
@@ -61,7 +64,7 @@ export function standingOfPassage({ memory, passage }: Hydrated): Standing | nul
 }
 
 /**
- * Whether standing passages are offered to a query: one for advice or work that shows enough results.
+ * Whether standing passages are added to the results of a query: it asks for advice or work, and shows enough results.
  * @param language of the query, BCP 47; `und` if unsure
  * @param limit number of results that are shown
  */

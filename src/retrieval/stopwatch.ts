@@ -10,7 +10,7 @@ export class Stopwatch {
   readonly #stages = new Map<StageRecord["name"], Omit<StageRecord, "name">>();
   #last = performance.now();
 
-  /** @param waitedMs time before, which is shown as `queue`; 0 if there was none */
+  /** @param waitedMs waiting time before the search, which is shown as `queue`; 0 if there was none */
   constructor(waitedMs = 0) {
     if (waitedMs > 0) this.#stages.set("queue", { ms: waitedMs, candidates: 1 });
   }

@@ -1,6 +1,6 @@
-// Substitutes: words that stand in another text in the place of a word of the question, as "Salomé" in "the bike of
-// Salomé" does for the question "where is the bike of Noé?". Such a text is about a neighbour of what is asked for, so
-// it replaces nothing that was said of it.
+// Substitutes: words that another text has in the place of a word of the question. For the question "where is the bike
+// of Noé?", "Salomé" in "the bike of Salomé" is one. Such a text is about a similar thing, so it does not replace notes
+// about the thing that is asked for.
 
 import { fold } from "../kit/fold.ts";
 import { stopWordsOf } from "../words/stop-words.ts";
@@ -9,7 +9,7 @@ import type { TextInLanguage } from "./time/change-words.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf } from "./time/lexicon.ts";
 import { bareWord, stemOf } from "./time/words.ts";
 
-/** A word of the question that one text has, and the word that stands in its place in the other one. */
+/** A word of the question that one text has, and the word that the other text has in its place. */
 export interface Substitute {
   readonly asked: string;
   readonly other: string;
@@ -19,7 +19,10 @@ export interface Substitute {
 export interface PlacedWord {
   readonly word: string;
   readonly stem: string;
-  /** Whether it says something by itself: no stop word, and none of change or the present: "moved", "now". */
+  /**
+   * Whether the word has a meaning by itself. Stop words, and words of change or of the present ("moved", "now"), have
+   * none.
+   */
   readonly hasMeaning: boolean;
   /** Whether a sentence begins with it. */
   readonly isStart: boolean;
@@ -29,9 +32,9 @@ export interface PlacedWord {
   readonly isWhen: boolean;
 }
 
-/** Longer texts are compared up to here, in UTF-16 code units. */
+/** Maximum length of a text that is compared, in UTF-16 code units. The rest is ignored. */
 const TEXT_UNITS_MAX = 1_000;
-/** Maximum distance of the word with a meaning, in words: "the password of the tablet". */
+/** Maximum distance to the nearest word with a meaning, in words: "the password of the tablet". */
 const BESIDE_MAX = 3;
 /** Minimum number of words that texts without spaces share, so that their first words can be compared. */
 const SHARED_MIN = 2;
@@ -101,8 +104,8 @@ function isMark(text: string, word: string, at: number): boolean {
 }
 
 /**
- * The words of the question that `about` has and `other` lacks, while `other` has another word in the same place:
- * behind or before the same words, one of which has a meaning.
+ * The words of the question that `about` has and for which `other` has another word in the same place: after or before
+ * the same words, one of which has a meaning.
  */
 export function substitutesIn(
   question: readonly PlacedWord[],
@@ -133,8 +136,8 @@ function stemsOf(words: readonly PlacedWord[]): ReadonlySet<string> {
 }
 
 /**
- * Whether the same words stand beside two words on one side: one with a meaning, maybe behind small words. These may
- * have other forms, as "del" and "de la".
+ * Whether two words have the same neighbours on one side: the nearest word with a meaning, and the small words between.
+ * Small words may have different forms, such as "del" and "de la".
  */
 function isBeside(
   own: readonly PlacedWord[],
@@ -151,7 +154,7 @@ function isBeside(
   return areForms(left.small.at(-1), right.small.at(-1));
 }
 
-/** The nearest word with a meaning on one side, and the small words before it; null behind a punctuation mark. */
+/** The nearest word with a meaning on one side, and the small words between; null if a punctuation mark comes first. */
 function besides(words: readonly PlacedWord[], at: number, step: 1 | -1) {
   const small: PlacedWord[] = [];
   for (let distance = 1; distance <= BESIDE_MAX; distance++) {

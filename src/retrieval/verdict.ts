@@ -1,5 +1,5 @@
-// The verdict on what a search found: how probable it is that one of the first passages answers. A reader reads them
-// if the embedder has one; without it, or if it fails or is late, scores and the specifics of the question decide.
+// The verdict on the results of a search: the probability that one of the first passages answers. If the embedder has a
+// reader, it reads them. Without a reader, or if it fails or is late, scores and the specifics of the question decide.
 
 import { indexedText, turnText } from "../domain/chunk.ts";
 import { Fault } from "../domain/fault.ts";
@@ -18,13 +18,13 @@ const WINDOWS_MAX = 8;
 /** Maximum number of windows of one passage. */
 const PASSAGE_WINDOWS_MAX = 2;
 
-/** What a verdict depends on, besides what was found. */
+/** The parts of a search that a verdict needs, besides its results. */
 export type Judged = Pick<Search, "parts" | "request" | "embedder" | "tuning" | "watch" | "language" | "hasVectors">;
 
-/** The results, with the words that answer in those that were read, and whether they answer. */
+/** The results, with the words that answer in passages that were read, and the evidence. */
 export type Verdict = Pick<Ranking, "evidence" | "results"> & Partial<Pick<Ranking, "evidenceMin" | "answers">>;
 
-/** The verdict on what was found. A search that was not asked for evidence has none, and reads nothing. */
+/** Computes the verdict. If the request does not want evidence, there is none and nothing is read. */
 export async function verdictOn(judged: Judged, results: readonly RankedPassage[]): Promise<Verdict> {
   const { request, tuning, language } = judged;
   if (request.wantsEvidence !== true) return { evidence: null, results };
@@ -63,9 +63,9 @@ function readerFor({ request, embedder, language, hasVectors }: Judged): Reader 
   return isLanguageSupported(request.query, language, reader.languages) ? reader : null;
 }
 
-/** What a reader found in a window of a passage. */
+/** The reader's result for a window of a passage. */
 interface WindowReading {
-  /** Logit that it answers. */
+  /** Logit for "the window answers the question". */
   readonly answer: number;
   /**
    * Begin and end of the words that answer, in UTF-16 code units of the passage; below 0 if they are in the title
@@ -76,8 +76,8 @@ interface WindowReading {
 }
 
 /**
- * What the reader found in the windows of each of the first passages; null for one of which it read none before the
- * deadline.
+ * The reader's results for the windows of each of the first passages; null for a passage of which no window was read
+ * before the deadline.
  * @returns null if nothing was read
  * @throws the abort reason of the request's signal
  */
@@ -113,7 +113,7 @@ async function readingsOf(
   return read === 0 ? null : readings;
 }
 
-/** The words in code points of the passage; none if they are not in it. */
+/** Converts the place of the answering words to code points of the passage; empty if they are not in the passage. */
 function spanIn(passage: string, begin: number, end: number, score: number): readonly AnswerSpan[] {
   if (begin < 0 || end > passage.length || end <= begin) return [];
   const start = codePointsOf(passage.slice(0, begin));
@@ -144,7 +144,10 @@ function windowsToRead(question: string, results: readonly RankedPassage[]): rea
     .slice(0, WINDOWS_MAX);
 }
 
-/** A passage as the reader was trained on, at its end: a turn behind speaker and day, others behind their title. */
+/**
+ * A passage in the form on which the reader was trained. The passage itself is at the end: a turn after its speaker and
+ * day, others after title and headings.
+ */
 function textToRead({ memory, place, text }: RankedPassage): string {
   if (place.turn !== undefined) return turnText(place.turn, text);
   return indexedText(memory.title, place.headings, text);

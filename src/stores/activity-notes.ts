@@ -1,4 +1,4 @@
-// What happened in projects since it was stored last, counted in RAM.
+// Counts of activity in RAM that are not stored yet.
 
 import { type ActivityName, stepOf } from "../domain/activity.ts";
 import { ANSWER_STATES } from "../domain/answer-state.ts";
@@ -12,7 +12,7 @@ export type CountedProject = ProjectId | bigint;
 export interface NotedCount {
   readonly project: CountedProject;
   readonly name: ActivityName;
-  /** Begin of the hour. */
+  /** Start of the hour, in Unix milliseconds. */
   readonly hour: number;
   readonly value: number;
 }
@@ -20,10 +20,13 @@ export interface NotedCount {
 /** Time that `recent` covers, in seconds. */
 const RECENT_SECONDS = 60;
 
-/** Maximum number of different counts; about 20 MB. It is reached only if nothing can be stored for long. */
+/**
+ * Maximum number of different counts, which take about 20 MB. It is reached only if nothing can be stored for a long
+ * time.
+ */
 const COUNTS_MAX = 100_000;
 
-/** Counts of this process. */
+/** Counts activity in this process until it is stored. */
 export class ActivityNotes {
   readonly #counts = new Map<string, NotedCount>();
   /** Counts of the last seconds, by second and kind. */
@@ -39,7 +42,7 @@ export class ActivityNotes {
     this.#counts.set(key, { project, name, hour, value });
   }
 
-  /** What happened in all projects in the minute before `now`. */
+  /** Counts of all projects for the minute before `now` (Unix milliseconds). */
   recent(now: number): RecentCounts {
     const sums = { stored: 0, failed: 0, searches: 0, answers: 0 };
     for (const [second, counts] of this.#seconds) {
@@ -60,12 +63,12 @@ export class ActivityNotes {
     for (const known of this.#seconds.keys()) if (known < second - RECENT_SECONDS) this.#seconds.delete(known);
   }
 
-  /** What is not stored yet. */
+  /** The counts that are not stored yet. */
   all(): readonly NotedCount[] {
     return [...this.#counts.values()];
   }
 
-  /** Forgets what was stored. */
+  /** Subtracts counts that were stored. */
   remove(stored: readonly NotedCount[]): void {
     for (const { project, name, hour, value } of stored) {
       const key = `${project} ${hour} ${name}`;

@@ -1,4 +1,4 @@
-// ActivityStore. Hours and days are stored apart, because hours are kept for a shorter time.
+// ActivityStore. Counts are stored both by hour and by day, because hours are kept for a shorter time.
 
 import {
   ACTIVITY_STEP_NAMES,
@@ -20,7 +20,7 @@ import type { Session } from "./session.ts";
 
 const OPEN_PROJECTS = ({ isIn }: Dialect) => `SELECT id, project_key FROM projects
   WHERE deleted_at IS NULL AND (id ${isIn("ids", "text")} OR project_key ${isIn("keys")})`;
-// in the order of the keys, so that nodes that write at the same time do not wait for each other in a circle
+// in the order of the keys, so that nodes that write at the same time do not deadlock
 const ADD = ({ rows, greatest }: Dialect) => `INSERT INTO activity AS known (project_key, step_ms, at, name, value)
   SELECT project_key, $stepMs, given.at, name, value
   FROM ${rows({ project_key: "bigint", at: "bigint", name: "text", value: "bigint" })} WHERE true
@@ -48,7 +48,7 @@ interface CountColumns {
   readonly value: number;
 }
 
-/** Counts of what happens. */
+/** Counts of the activity in projects. */
 export class StoredActivity implements ActivityStore {
   constructor(
     private readonly session: Session,
@@ -122,7 +122,7 @@ export class StoredActivity implements ActivityStore {
     });
   }
 
-  /** Adds counts of hours to the steps that contain these. */
+  /** Adds counts of hours to the hours or days (`step`) that contain them. */
   async #add(step: ActivityStep, counts: readonly CountColumns[]): Promise<void> {
     const summed = new Map<string, CountColumns>();
     for (const count of counts) {

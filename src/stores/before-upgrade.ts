@@ -1,7 +1,7 @@
-// What the rows of any earlier version say of themselves, for a check before an upgrade. It only reads, and only the
-// tables and columns that the version already had.
+// Reads projects and models from the rows of any earlier version, for a check before an upgrade. It only reads, and
+// only tables and columns that exist in that version.
 
-/** A project, as an earlier version left it. */
+/** A project in the rows of an earlier version. */
 export interface StoredProject {
   readonly id: string;
   /** Number of passages of its memories. */
@@ -10,7 +10,7 @@ export interface StoredProject {
   readonly model: string | null;
   /** Whether a person chose the model. */
   readonly isModelChosen: boolean;
-  /** Id of the model to which it is being changed; null if it is not. */
+  /** Id of the embedding model to which it is being changed; null if it is not being changed. */
   readonly nextModel: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface SchemaVersions {
 /** The rows before an upgrade. */
 export interface StoredRows {
   readonly schema: SchemaVersions;
-  /** Size of the rows on disk. */
+  /** Size of the rows on disk, in bytes. */
   readonly bytes: number;
   readonly projects: readonly StoredProject[];
   /** Ids of models that an operator added. */

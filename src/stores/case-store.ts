@@ -42,7 +42,7 @@ const OPEN = `SELECT case_runs.id, projects.id AS project_id FROM case_runs JOIN
   WHERE ${IN_PROGRESS} AND projects.deleted_at IS NULL ORDER BY run_key LIMIT $rows`;
 const ADVANCE = `UPDATE case_runs SET place = $place, done = $done, skipped = $skipped, sums = $sums, updated_at = $now
   WHERE id = $id AND ${OF_PROJECT} AND ${IN_PROGRESS} AND place = $from`;
-// cases that were deleted meanwhile are no searches of this run
+// cases that were deleted during the run were not searched, so they do not count
 const END = `UPDATE case_runs SET status = $status, error = $error, updated_at = $now,
     total = CASE WHEN $status = 'completed' THEN done ELSE total END
   WHERE id = $id AND ${OF_PROJECT} AND ${IN_PROGRESS}`;
@@ -50,7 +50,7 @@ const PRUNE = `DELETE FROM case_runs WHERE NOT ${IN_PROGRESS} AND updated_at < $
 
 const BUSY_RETRY_SECONDS = 5;
 
-/** Cases and runs. */
+/** Test cases and runs over them. */
 export class StoredCases implements CaseStore {
   constructor(
     private readonly session: Session,

@@ -82,7 +82,7 @@ const FIRST_WITH_LOST_SOURCE = `SELECT messages.message_key FROM messages JOIN c
       WHERE message_sources.message_key = messages.message_key AND ${IS_LIVE_SOURCE})
   ORDER BY messages.message_key LIMIT 1`;
 
-// an answer that found nothing tells nothing, and may repeat passages that are not among its sources
+// an answer that found nothing is of no use later, and may repeat passages that are not among its sources
 const LAST_TURNS = `SELECT role, content FROM messages WHERE chat_key = ${CHAT_KEY}
   AND coalesce(answer_state, '') <> 'not_found' AND (role = 'user' OR message_key < coalesce((${FIRST_WITH_LOST_SOURCE}), 9223372036854775807))
   ORDER BY message_key DESC LIMIT $rows`;

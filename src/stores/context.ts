@@ -1,4 +1,4 @@
-// What all stores share besides their session.
+// Options and hooks that all stores share.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
@@ -11,11 +11,11 @@ import type { StoreEngine } from "./engine.ts";
 import type { KeyLastUses } from "./rows/key.ts";
 import type { RandomBytes } from "./rows/random.ts";
 
-/** What is called after commits. Without one of these, nothing is called. */
+/** Functions that stores call after commits. All of them are optional. */
 export interface StoreHooks {
   /** Called after the commit of new webhook deliveries. Must not throw. */
   readonly onDeliveries?: () => void;
-  /** Called after a commit that changed what supersedes these memories, so that searches learn of it. */
+  /** Called after a commit that changed which memories supersede these, so that searches use the change. */
   readonly onSuperseded?: (projectId: ProjectId, memories: readonly VisibleMemory[]) => Eventually<void>;
   /** Called after the commit of new jobs that look for relations. Must not throw. */
   readonly onRelationJobs?: () => void;
@@ -31,11 +31,11 @@ export interface StoreContext extends StoreHooks {
   readonly newWebhookSecret: (random: RandomBytes) => string;
   /** The `data` of an event: the API's Memory without `content`. Without it, no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
-  /** Uses of keys that `flush` has not stored yet. */
+  /** Last uses of keys that `flush` has not stored yet. */
   readonly lastUses: KeyLastUses;
-  /** What happened and is not stored yet. */
+  /** Counts of activity that are not stored yet. */
   readonly activity: ActivityNotes;
-  /** Called in each transaction that erases rows for good. */
+  /** Called in each transaction that erases rows for good, so that traces of them are removed later (`eraseTraces`). */
   readonly noteErasure: () => void;
   readonly engine: StoreEngine;
 }

@@ -1,4 +1,4 @@
-// What the cursors of lists are bound to.
+// Bindings of cursors: a cursor works only for the list and the conditions for which it was made.
 
 import { PROJECT_SECRET_BYTES } from "../domain/chunk-ids.ts";
 import type { ProjectId } from "../domain/ids.ts";

@@ -1,4 +1,4 @@
-// DeletionStore: one row per deletion, with its conditions until it has ended.
+// DeletionStore: one row per deletion by conditions. The row has the conditions until the deletion has ended.
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { invariant } from "../domain/fault.ts";
@@ -21,7 +21,7 @@ import { projectKeyOf } from "./user-rows.ts";
 
 const OF_PROJECT = `id = $id AND project_key = ${OPEN_PROJECT}`;
 const IN_PROGRESS = "status = 'processing'";
-/** What is left of the conditions of a deletion that has ended. */
+/** The conditions of a deletion that has ended. They may contain personal data, so they are not kept. */
 const NO_CONDITIONS = "'{}'";
 
 const INSERT = `INSERT INTO deletions (id, project_key, user_id, status, conditions, matched, created_at, updated_at)

@@ -12,11 +12,11 @@ export type RecordedAttempt = NextState & {
   readonly attempts: string;
 };
 
-/** The statements of WebhookStore that differ. */
+/** The part of WebhookStore that differs between databases. */
 export interface DeliveryQueue {
   /** Due deliveries that nobody has claimed, without `except`; see WebhookStore.due. */
   due(now: number, except: readonly DeliveryId[], limit: number): Promise<readonly DueRow[]>;
-  /** Returns false if the delivery is not due or claimed already. */
+  /** Claims a delivery for `forMs` milliseconds. Returns false if it is not due, or is already claimed. */
   claim(id: DeliveryId, now: number, forMs: number): Promise<boolean>;
   giveBack(id: DeliveryId): Promise<void>;
   nextDueAt(): Promise<bigint | null>;

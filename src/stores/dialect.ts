@@ -1,9 +1,11 @@
-// What differs between databases: expressions of SQL, tables and columns that not all of them have, what triggers do. A
-// statement that needs one of these is a function of the dialect; each session makes its text once. Statements that
-// differ in more stand in sqlite/ and postgres/. Nothing outside of these folders asks which database it is.
+// Differences between databases: SQL expressions, tables and columns that not all of them have, and the work of
+// triggers. A statement that needs one of these is a function of the dialect; each session makes its text once.
+// Statements that differ in more are in sqlite/ and postgres/. Nothing outside of these folders asks which database it
+// is.
 //
-// What both understand, so that it is not here: coalesce (not ifnull), CASE (not iif), CAST(x AS bigint) and
-// CAST(x AS text) (not ::), ON CONFLICT DO NOTHING, RETURNING, `INSERT INTO t AS alias`, LIMIT $rows.
+// Both databases understand the following, so it is not part of the dialect: coalesce (not ifnull), CASE (not iif),
+// CAST(x AS bigint) and CAST(x AS text) (not ::), ON CONFLICT DO NOTHING, RETURNING, `INSERT INTO t AS alias`, LIMIT
+// $rows.
 
 /** Type of the elements of a list parameter. */
 export type ElementType = "bigint" | "text";
@@ -20,11 +22,11 @@ export type RepeatOfSource = "file" | "media_type" | "container";
 /** A column that repeats a part of `settings`. */
 export type RepeatOfSettings = "retention_days";
 
-/** What differs. */
+/** The differences of one database. */
 export interface Dialect {
-  /** Rest of a condition after a column: its value is in the list, as in `memory_key ${isIn("keys")}`. */
+  /** Second half of a condition, after a column: its value is in the list, as in `memory_key ${isIn("keys")}`. */
   readonly isIn: OfList;
-  /** Rest of a condition after a column: its value is not in the list. */
+  /** Second half of a condition, after a column: its value is not in the list. */
   readonly isNotIn: OfList;
   /** Table with the elements of the list in the column `value`, for FROM. */
   readonly elements: OfList;
@@ -43,25 +45,27 @@ export interface Dialect {
   readonly hasElement: OfElement;
   /** Condition: a text has this part. */
   contains(text: string, part: string): string;
-  /** A key or 0 instead of NULL, as an index has it. */
+  /** A key column with 0 instead of NULL, written as in the index that a statement uses. */
   keyOrZero(column: string): string;
   /** Bytes as text of hexadecimal digits in lower case. */
   readonly toHex: OfValue;
   /** Text of hexadecimal digits as bytes. */
   readonly fromHex: OfValue;
-  /** After FROM and a table: reads it by this index. PostgreSQL chooses itself. */
+  /** After FROM and a table: reads the table by this index. Empty for PostgreSQL, which chooses the index itself. */
   readonly indexedBy: OfValue;
   /** At the end of a SELECT: no other transaction changes these rows until this one ends. */
   readonly forUpdate: OfTable;
   /** Like `forUpdate`, but leaves out rows that another transaction has locked. */
   readonly forUpdateSkipLocked: OfTable;
-  /** At the end of a SELECT of rows to delete: leaves out what another transaction uses. A later call gets it. */
+  /**
+   * At the end of a SELECT of rows to delete: leaves out rows that another transaction uses. A later call deletes them.
+   */
   readonly forRemoval: string;
   /** Name of the kept file of a memory. */
   readonly keptFile: string;
   /** Media type of the uploaded file of a memory. */
   readonly mediaType: string;
-  /** Id of the memory of the file that the file of a memory was in. */
+  /** Id of the memory of the container file in which the file of a memory was found. */
   readonly container: string;
   /** Columns of memories that repeat parts of `source`, so that indexes can use them (rows/memory-file.ts). */
   readonly repeatsOfSource: readonly RepeatOfSource[];

@@ -1,6 +1,5 @@
-// What a database does in more than other expressions (dialect.ts): it stores rows one by one or many in a statement,
-// finds jobs with or without locks, and knows in its own way what is unchanged. sqlite/engine.ts and
-// postgres/engine.ts implement it.
+// Operations that databases do with different statements, not only different expressions (dialect.ts): storing many
+// rows, finding jobs, and caching memories. sqlite/engine.ts and postgres/engine.ts implement it.
 
 import type { Clock } from "../kit/clock.ts";
 import type { Sql } from "./dialect.ts";
@@ -29,7 +28,7 @@ export interface RetaggedRow {
   readonly before: string | null;
 }
 
-/** A memory to complete: its row as it is, and the columns to set. */
+/** A memory to complete: its current row, and the columns to set. */
 export interface CompletedRow {
   readonly row: MemoryRow;
   readonly columns: CompletedColumns;
@@ -40,7 +39,7 @@ export type LeasedRow = ClaimedRow & { readonly lease: bigint };
 
 /** One database. */
 export interface StoreEngine {
-  /** Reads of memories by id and key, which remember what is unchanged. */
+  /** Reads of memories by id and key, with a cache of unchanged ones. */
   memoryReads(session: Session, clock: Clock): MemoryReads;
   /** Inserts memories in status `processing` with their contents and tags. Keys and results are in their order. */
   insertMemories(
@@ -54,8 +53,8 @@ export interface StoreEngine {
   completeMemories(session: Session, memories: readonly CompletedRow[]): Promise<readonly MemoryRow[]>;
   /**
    * Selects the next jobs (`project_key`, `memory_key`, `content_bytes`) of the projects `$projectKeys`, in their
-   * order: of each at most `$share`, those first that have waited longest, without the memories `$chosen`. They stay as
-   * they are until the transaction ends. The other parameters are those of `CLAIMABLE`.
+   * order: of each at most `$share`, those first that have waited longest, without the memories `$chosen`. No other
+   * transaction changes them until this one ends. The other parameters are those of `CLAIMABLE`.
    */
   readonly nextJobs: Sql;
   /** Gives the jobs of these memories new leases, which grow in their order. Leaves out memories that were removed. */
@@ -64,7 +63,10 @@ export interface StoreEngine {
     keys: readonly bigint[],
     lease: { readonly claimableAt: number; readonly node: string },
   ): Promise<readonly LeasedRow[]>;
-  /** Notes the newest leases of projects: the lists `$project_key` and `$lease`. */
+  /**
+   * Records the newest leases of projects, which decide whose turn is next. Parameters: the lists `$project_key` and
+   * `$lease`.
+   */
   readonly serveProjects: Sql;
   /** Takes `$count` chunk keys and returns the `first`. */
   readonly reserveChunkKeys: Sql;

@@ -1,5 +1,5 @@
-// What belongs to a memory, a user and a project, table by table, in the order in which it is erased. The purge of
-// memories, the deletion of projects and `mneme forget` work through this list, so that no table is forgotten:
+// The rows that belong to a memory, a user or a project, table by table, in the order in which they are erased. The
+// purge of memories, the deletion of projects and `mneme forget` work through this list, so that no table is forgotten:
 // test/stores/erased-tables.test.ts fails for a table of either database that it does not name. Not every database has
 // all tables (`missingTables` in dialect.ts).
 
@@ -22,7 +22,7 @@ export interface OwnedTable {
   readonly ofMemories?: string;
   readonly ofUser?: string;
   readonly ofProject?: string;
-  /** The table whose erased rows take these with them, by cascades and triggers (migrations.ts). */
+  /** Name of the table with whose rows these are erased, by cascades and triggers (migrations.ts). */
   readonly with?: string;
 }
 
@@ -112,14 +112,16 @@ export const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $projec
 
 const NOTHING: OwnerTerms = { project: "NULL", user: "NULL", userId: "NULL", keys: "IS NULL", ids: "IS NULL" };
 
-/** Statements that erase what is left of the removed project `$project` after its memories, in their order. */
+/**
+ * Statements that erase the rest of the removed project `$project` after its memories, in the order in which they run.
+ */
 export function projectErasure(): readonly string[] {
   return ownedTables({ ...NOTHING, project: REMOVED_KEY }).flatMap((of) =>
     of.ofProject === undefined || isErasedElsewhere(of) ? [] : [`DELETE FROM ${of.table} WHERE ${of.ofProject}`],
   );
 }
 
-/** Statements that erase what is left of a user after the memories of the user, in their order. */
+/** Statements that erase the rest of a user's rows after the memories, in the order in which they run. */
 export function userErasure(terms: OwnerTerms): readonly string[] {
   return ownedTables(terms).flatMap((of) =>
     of.ofUser === undefined || isErasedElsewhere(of) ? [] : [`DELETE FROM ${of.table} WHERE ${of.ofUser}`],

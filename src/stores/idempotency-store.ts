@@ -35,7 +35,7 @@ const FORGET_SUBJECTS = ({ isIn }: Dialect) => `DELETE FROM idempotency_subjects
   WHERE subject ${isIn("subjects", "text")}
   AND record_key IN (SELECT record_key FROM idempotency_records WHERE project_key = ${PROJECT_KEY})`;
 
-// skips what another transaction uses; a later call removes it
+// skips rows that another transaction uses; a later call removes them
 const PRUNE = ({ forRemoval }: Dialect) => `DELETE FROM idempotency_records WHERE record_key IN
   (SELECT record_key FROM idempotency_records WHERE created_at < $oldest ${forRemoval})`;
 
@@ -71,7 +71,7 @@ export class StoredAnswers implements IdempotencyStore {
     await this.session.run(PRUNE, { oldest: this.#oldest() });
   }
 
-  /** Records created before this time (Unix milliseconds) are not valid any more. */
+  /** Time (Unix milliseconds) before which records have expired. */
   #oldest(): number {
     return this.context.clock.now() - LIMITS.idempotencyMs;
   }

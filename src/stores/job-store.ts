@@ -155,7 +155,7 @@ export class StoredJobs implements JobStore {
     return jobs;
   }
 
-  /** Jobs that wait for their next attempt have no lease, so they do not change. */
+  /** Ends the leases of this node. Jobs that wait for their next attempt have none, so they do not change. */
   async voidLeases(): Promise<void> {
     const node = this.context.nodeId;
     await lockProjects(this.session, LEASED_PROJECTS, { node });
@@ -217,14 +217,17 @@ export class StoredJobs implements JobStore {
     return results.map(({ memory }) => toVisible(memory));
   }
 
-  /** Keeps the content, so that the memory can be retried. */
+  /** Marks the memory as failed. Keeps its content, so that it can be retried. */
   async fail(job: Job, code: FailureCode, message: string): Promise<boolean> {
     const row = await this.session.get<MemoryRow>(FAIL, { ...this.#held(job), code, message });
     if (row !== null) await this.#outbox.record(row.project_key, "memory.failed", [toMemory(row)]);
     return row !== null;
   }
 
-  /** Starts a new version, so that it cannot be confused with what is left of the lost version. */
+  /**
+   * Puts completed memories back to `processing` as new versions, so that remains of the lost index entries cannot be
+   * taken for theirs.
+   */
   async reopen(keys: readonly MemoryKey[]): Promise<void> {
     await lockProjects(this.session, PROJECTS_OF, { keys });
     await this.session.run(REOPEN, { keys, now: this.#now });

@@ -21,14 +21,14 @@ const ADD = ({ rows }: Dialect) => `INSERT INTO deliveries (id, webhook_key, eve
   SELECT given.id, given.webhook_key, $event, given.memory_id, given.body, 'pending', $now, $now
   FROM ${rows({ id: "text", webhook_key: "bigint", memory_id: "text", body: "text" })} ORDER BY given.position`;
 
-/** The events that the activity of a project counts. */
+/** The events that count as activity of a project, and the names of their counts. */
 const COUNTED: { readonly [Event in MemoryEvent]?: MemoryCountName } = {
   "memory.completed": "stored",
   "memory.failed": "failed",
   "memory.deleted": "deleted",
 };
 
-/** What writing events needs. */
+/** The part of StoreContext that writing events needs. */
 export type OutboxContext = Pick<StoreContext, "clock" | "random" | "describe" | "onDeliveries"> &
   Partial<Pick<StoreContext, "activity">>;
 

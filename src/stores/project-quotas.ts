@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 
 const USED = "SELECT plan, documents, storage_bytes FROM projects WHERE project_key = $projectKey";
 
-/** Quota of a project during a transaction: see `ProjectQuotas.room`. */
+/** What a project may still store during a transaction; see `ProjectQuotas.room`. */
 interface QuotaRoom {
   /** The Fault if a further change by `growth` would exceed the plan, apart from expired memories. */
   refusal(growth: StoredAmount): Promise<Fault | null>;
@@ -29,7 +29,7 @@ export class ProjectQuotas {
   /**
    * Returns a Fault `document_quota_exceeded` or `storage_quota_exceeded` if a change by `growth` would exceed the
    * plan, otherwise null. Before refusing, records the expiry of expired memories, because they may make room. A change
-   * that does not need more is never refused, even if the project already exceeds its plan.
+   * that needs no additional space is never refused, even if the project already exceeds its plan.
    */
   async refusal(projectKey: bigint, growth: StoredAmount): Promise<Fault | null> {
     const refusal = await this.#refusal(projectKey, growth);

@@ -22,8 +22,8 @@ import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Value of `deleted_at` in SQLite of a project that an import still fills. It counts as missing like a removed project,
- * but is not erased. In PostgreSQL the value is another negative number (copies/import.ts).
+ * Value of `deleted_at` in SQLite of a project that is being imported. It counts as missing like a removed project, but
+ * is not erased. In PostgreSQL the value is another negative number (copies/import.ts).
  */
 export const HIDDEN = -1;
 
@@ -42,7 +42,7 @@ const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at I
 const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
 const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
-// What was replaced before the shorter retention is erased already, so a longer one does not bring it back.
+// After a longer retention is set, the history begins at the time to which the shorter retention had already erased it.
 const LENGTHEN = ({ greatest, retentionDays }: Dialect) => `UPDATE projects
   SET history_since = ${greatest("history_since", `CAST($now AS bigint) - ${DAY_MS} * ${retentionDays}`)}
   WHERE id = $project AND deleted_at IS NULL AND ${retentionDays} < $retentionDays`;
@@ -57,7 +57,7 @@ const VOID_LEASES = `UPDATE memories SET lease = NULL
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
 // a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
-// a negative `deleted_at` is that of a project that an import fills
+// a negative `deleted_at` means that the project is being imported
 const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at >= 0 ORDER BY project_key";
 // two statements, because each can use an index and a statement for both could not
 const MEMORIES_LIVE = `SELECT memory_key FROM memories

@@ -1,5 +1,5 @@
-// What the stores use to run statements. A session either reads outside of transactions, or is an open transaction.
-// sqlite/session.ts and postgres/session.ts implement it; transactions.ts opens and ends transactions.
+// The interface with which stores run statements. A session either reads outside of transactions, or is an open
+// transaction. sqlite/session.ts and postgres/session.ts implement it; transactions.ts opens and ends transactions.
 
 import type { Eventually } from "../kit/eventually.ts";
 import type { Dialect, Sql } from "./dialect.ts";
@@ -26,7 +26,9 @@ export type EffectFailure = (error: unknown) => void;
 /** Runs statements. Parameters are written `$name`. Integers come back as bigint. */
 export interface Session {
   readonly dialect: Dialect;
-  /** Whether all that it reads is committed. A transaction also reads its own changes, which may be undone. */
+  /**
+   * Whether everything that it reads is committed. A transaction also reads its own changes, which may be rolled back.
+   */
   readonly readsCommitted: boolean;
   all<Row>(sql: Sql, params?: Bindings): Promise<readonly Row[]>;
   /** Returns the first row, or null if there is none. */

@@ -24,7 +24,7 @@ import type { Session } from "./session.ts";
 import { StoredUsers } from "./user-store.ts";
 import { StoredWebhooks } from "./webhook-store.ts";
 
-/** What a database does in its own way on this session. */
+/** The parts of stores that each database implements itself. */
 export interface Differing {
   readonly access: KeyAccess;
   readonly deliveries: DeliveryQueue;

@@ -115,7 +115,7 @@ async function countRows(rows: Session, subject: Subject): Promise<Readonly<Reco
   return counts;
 }
 
-/** Numbers of files that wait to be read, and of originals. A file that is both is one of each. */
+/** Counts files that wait to be read, and originals. A file that is both counts as both. */
 async function countFiles(rows: Session, keys: readonly bigint[]): Promise<Readonly<Record<string, number>>> {
   const found = await rows.all<{ readonly source: string; readonly original_file: string | null }>(FILES, { keys });
   const waiting = found.filter((row) => keptFileOf(row) !== null).length;

@@ -1,5 +1,5 @@
 // Transactions over all stores of one database, and calls of single methods as transactions of their own. The sessions
-// of sqlite/ and postgres/ say what beginning, committing and waiting mean.
+// of sqlite/ and postgres/ implement beginning, committing and waiting.
 
 import { invariant } from "../domain/fault.ts";
 import { type Eventually, within } from "../kit/eventually.ts";

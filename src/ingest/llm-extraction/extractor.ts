@@ -116,8 +116,8 @@ export class LlmExtractor {
   readonly #waiting = new Map<ProjectId, { memories: number; characters: number }>();
   #bufferedCharacters = 0;
   /**
-   * Projects whose tokens of the day or month are used up, which was logged. The next call for a project removes it
-   * from the set.
+   * Projects whose tokens of the day or month are used up and for which that was logged, so that it is not logged
+   * again. The next call for a project removes it from the set.
    */
   readonly #exhausted = new Set<ProjectId>();
 

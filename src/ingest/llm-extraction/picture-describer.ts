@@ -19,10 +19,14 @@ import type { PictureShrinker, ShrinkRequest } from "../../ports/picture-shrinke
 
 /** Maximum number of pictures of a file that are described. */
 const PICTURES_MAX = 20;
-/** Maximum length of a description in tokens, and in characters that are kept of it. */
+/** Maximum number of tokens of a description. */
 const REPLY_TOKENS_MAX = 300;
+/** Maximum length of a description that is kept, in characters. */
 const DESCRIPTION_CHARACTERS_MAX = 1_200;
-/** Tokens that are reserved for looking at a picture. Services count 85 to 1,600 for one of 1,024 pixels. */
+/**
+ * Number of tokens that are reserved for a picture in the prompt. Services count 85 to 1,600 for a picture of 1,024
+ * pixels.
+ */
 const PICTURE_TOKENS = 1_600;
 const PROMPT: readonly LlmMessage[] = [
   {
@@ -42,7 +46,7 @@ export interface PictureDescriberDependencies {
   /** Language models of projects that do not configure their own. */
   readonly operator: OperatorLlm;
   readonly monthlyTokens: MonthlyTokens;
-  /** Those of extraction, too. */
+  /** Tokens of the day, which LLM extraction also uses. */
   readonly dailyTokens: TokenLimits;
   readonly shrinker: PictureShrinker;
   readonly log: Log;

@@ -115,7 +115,7 @@ function plain(value: Json | undefined, charactersMax: number): string {
   return line.length > charactersMax ? "" : line;
 }
 
-/** The first JSON object behind a model's reasoning that can be parsed; null if there is none. */
+/** The first JSON object after a model's reasoning that can be parsed; null if there is none. */
 function objectIn(text: string): JsonFields | null {
   const answer = text.slice(text.lastIndexOf("</think>") + 1);
   let from = answer.indexOf("{");

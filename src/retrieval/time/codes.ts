@@ -1,10 +1,10 @@
-// Numbers that look like dates and years but are none: versions, addresses, part numbers, telephone numbers, numbers of
-// rooms, amounts. The grammar of times does not see them.
+// Removes numbers that look like dates and years but are something else, so that the grammar of times does not read
+// them: versions, addresses, part numbers, telephone numbers, room numbers, amounts.
 
 import type { Lexeme } from "./lexicon.ts";
 import type { FoundDate } from "./numeric-dates.ts";
 
-/** Digits with further digits, such as 10.1.20.24, 14-03-2025-77 and +49 30 2019. */
+/** Chains of digits with separators, such as 10.1.20.24 and 14-03-2025-77. */
 const CHAIN = /(?<!\d)\d+(?:[.:/-]\d+){2,}/g;
 /** Letters and digits in one, such as v1.2.2024, E2024 and AB-2024. */
 const MIXED = /(?<!\p{L})\p{Script=Latin}{1,5}-?\d{4,}(?:[.:/-]\d+)*|\d{3,}-?\p{Script=Latin}{1,2}\d+/gu;
@@ -16,7 +16,10 @@ const MONEY = /[$€£¥₹₩]\s?\d[\d.,]*|\d[\d.,]*\s?[$€£¥₹₩]/g;
 /** Maximum distance between a word such as "room" and its number, in UTF-16 code units: ": " and " #". */
 const LABEL_DISTANCE = 3;
 
-/** Lexemes and dates of a text without those that are no times: such lexemes lose their value. */
+/**
+ * The lexemes and dates of a text. Lexemes that are part of a code lose their numeric value, and dates that are part of
+ * one are left out.
+ */
 export function withoutCodes(
   text: string,
   lexemes: readonly Lexeme[],

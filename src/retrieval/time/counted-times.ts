@@ -21,7 +21,7 @@ import { found, has, numberAt, numbered, seasonAt, skip, type TimePhrase, type T
 const UNITS_MAX = 120;
 /** Mean length of a month, in days. */
 const MONTH_DAYS = 30.44;
-/** A fraction of months ago is the week around that day: so many days before and after it. */
+/** A time that is a fractional number of months ago is the week around that day: this many days before and after it. */
 const FRACTION_DAYS = 3;
 
 /** A counted time: how many units before the day of the query, or after it if `units` is negative. */
@@ -35,7 +35,9 @@ export interface CountedTime {
   readonly next: number;
 }
 
-/** "three months ago", "vor drei Monaten", "a year ago today", "dans deux jours"; null if there is none at `at`. */
+/**
+ * "three months ago", "vor drei Monaten", "a year ago today", "dans deux jours"; null if no such time begins at `at`.
+ */
 export function countedTimeAt(text: TimeText, at: number): CountedTime | null {
   const isAgo = has(text, at, "ago-before");
   const isAhead = has(text, at, "ahead-before");
@@ -188,7 +190,7 @@ function decimalBehind(text: TimeText, at: number): { readonly share: number; re
   return { share: digits.digits / 10 ** digits.text.length, next: next + 1 };
 }
 
-/** "two Fridays ago", "vor zwei Wochenenden", "il y a deux étés": how often the day or season has come since. */
+/** Reads a counted day or season, such as "two Fridays ago", "vor zwei Wochenenden" and "il y a deux étés". */
 export function readCountedNames(text: TimeText, at: number): TimePhrase | null {
   const isAgo = has(text, at, "ago-before");
   const first = isAgo ? skip(text, at + 1) : at;
@@ -215,13 +217,13 @@ export function weekendOf(time: number, weeks: number): ClosedSpan {
   return { from, to: from + 2 * DAY_MS };
 }
 
-/** The latest day with this weekday before the day of `time`, or an earlier one: the `count`th. */
+/** The `count`th last day with this weekday before the day of `time`; 1 is the latest. */
 export function weekdayBefore(time: number, weekday: number, count: number): ClosedSpan {
   const days = weekday - weekdayOf(time);
   return dayOf(time, (days >= 0 ? days - 7 : days) - 7 * (count - 1));
 }
 
-/** The latest season that is over, or an earlier one: the `count`th. */
+/** The `count`th last season that is over at `time`; 1 is the latest. */
 export function seasonBefore(time: number, season: Season, count: number): ClosedSpan {
   const { year } = yearAndMonthOf(time);
   const isOver = seasonOf(season, year).to <= time;

@@ -54,7 +54,7 @@ export interface LocatedDate {
   readonly text: string;
 }
 
-/** Does what `datesIn` does, and returns the words of the text, too. */
+/** Like `datesIn`, but also returns the words of the text. */
 export function locatedDatesIn(text: string, writtenAt: number | null): LocatedDate[] {
   const sample = text.slice(0, TEXT_UNITS_MAX);
   if (!/\d/.test(sample)) return [];

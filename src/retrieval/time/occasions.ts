@@ -1,5 +1,5 @@
-// One occasion of what happens every week: "This Monday Pilates is at the school" is an exception from "Pilates is on
-// Mondays", and changes nothing.
+// Recognises exceptions to weekly events: "This Monday Pilates is at the school" is about one occasion, so it does not
+// replace "Pilates is on Mondays".
 
 import { fold } from "../../kit/fold.ts";
 import type { TextInLanguage } from "./change-words.ts";
@@ -35,7 +35,7 @@ function weekdaysIn({ text, language }: TextInLanguage) {
   return { all, occasions };
 }
 
-/** The lexeme before the one before: 今週 in 今週の月曜日. */
+/** The lexeme two places before a weekday, if の or 的 is between: 今週 in 今週の月曜日. Otherwise undefined. */
 function ofWeek(lexemes: readonly Lexeme[], at: number): Lexeme | undefined {
   const [between, before] = [lexemes[at - 1], lexemes[at - 2]];
   return between !== undefined && /^[の的]$/u.test(between.text) ? before : undefined;

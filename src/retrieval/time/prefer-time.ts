@@ -16,7 +16,7 @@ const GAIN_SHARE_MAX = 0.8;
 /** The reference rank. In a shorter list, it is the last one. */
 const REFERENCE_RANK = 25;
 
-/** Candidates in their new order, and the time that they were preferred for. */
+/** Candidates in their new order, and the span of time that was preferred. */
 export interface TimedCandidates {
   readonly candidates: readonly Candidate[];
   /** null if the query names no time, or an event that no candidate is about. */

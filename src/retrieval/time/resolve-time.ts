@@ -20,7 +20,7 @@ export type QueryTime =
       readonly span: TimeSpan;
       /** Whether the query names no more than a year. */
       readonly isYearOnly: boolean;
-      /** Whether it is a feast without a year: the latest one is only likely to be meant. */
+      /** Whether it is a feast without a year. The span is that of the latest one, which is only probably meant. */
       readonly isAnyFeast: boolean;
       /** The words of the query. */
       readonly expression: string;

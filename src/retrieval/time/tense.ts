@@ -14,7 +14,7 @@ const PAST_FORMS: readonly {
   readonly language: TimeLanguage;
   readonly verb: RegExp;
   readonly auxiliary: RegExp;
-  /** Whether the auxiliary makes the form no past. */
+  /** Whether the form is not one of the past if the auxiliary is there. */
   readonly excludes?: boolean;
 }[] = [
   {
@@ -49,7 +49,7 @@ export function asksEarlierState(query: string, language: string): boolean {
   return tenseOf(query, language, stands) === "past";
 }
 
-/** @param counts whether a word of the past is one, by the word behind it */
+/** @param counts whether a word of the past counts as one; it also gets the word after it */
 function tenseOf(
   query: string,
   language: string,

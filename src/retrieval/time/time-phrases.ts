@@ -361,7 +361,7 @@ function readWeekend(text: TimeText, at: number): TimePhrase | null {
   return found(weekendOf(text.asOf, weekdayOf(text.asOf) < SATURDAY ? -1 : 0), at + 1);
 }
 
-/** Verb forms by which a question tells of what happened, besides words of the past and those in `hasPastForm`. */
+/** Verb forms of questions about what happened, in addition to words of the past and the forms in `hasPastForm`. */
 const TOLD: Readonly<Partial<Record<TimeLanguage, RegExp>>> = {
   nl: /(?<!\p{L})(?:heb|hebt|heeft|hebben|ben|bent|is|zijn)(?!\p{L}).*(?<!\p{L})\p{L}{0,5}ge\p{L}{2,}(?:d|t|en|an)(?!\p{L})/u,
   fr: /(?<!\p{L})(?:ai|as|a|avons|avez|ont)(?!\p{L}) (?:\p{L}+ )?\p{L}{2,}(?:é|e|i|u|it|is)(?!\p{L})/u,
@@ -376,7 +376,10 @@ function isPast({ text, lexemes, lexicon: { language } }: TimeText): boolean {
   return TOLD[language]?.test(text) === true;
 }
 
-/** Whether another word follows that means nothing here: "the weekend rate". Other languages join the words. */
+/**
+ * Whether the time is only an attribute of the next word, as in "the weekend rate". Languages that join such words need
+ * no check.
+ */
 function isAttribute({ text, lexemes, lexicon }: TimeText, at: number): boolean {
   const [own, after] = [lexemes[at], lexemes[at + 1]];
   if (lexicon.language !== "en" || own === undefined || after === undefined) return false;

@@ -8,7 +8,7 @@ import { datesIn } from "./dates-in.ts";
 import type { QueryTime } from "./resolve-time.ts";
 import { wordsIn } from "./words.ts";
 
-/** What the preference reads of a passage. */
+/** The dates and text of a passage, from which the preference takes its days. */
 export interface DatedPassage {
   readonly memory: Pick<Memory, "createdAt" | "occurredAt">;
   readonly text: string;

@@ -1,5 +1,5 @@
-// What the grammar of times reads, and the small questions that all its parts ask of a lexeme. The parts are
-// time-phrases.ts, counted-times.ts and named-periods.ts.
+// The input of the grammar of times, and predicates on lexemes that all its parts use. The parts are time-phrases.ts,
+// counted-times.ts and named-periods.ts.
 
 import {
   CALENDAR_UNITS,
@@ -21,12 +21,12 @@ export interface TimePhrase {
   readonly form: TimeForm;
   /** Whether the phrase is no more than a year. Full text already finds a year that is written in a passage. */
   readonly isYearOnly: boolean;
-  /** Whether it is a feast without a year: the latest one is only likely to be meant. */
+  /** Whether it is a feast without a year. The span is that of the latest one, which is only probably meant. */
   readonly isAnyFeast?: boolean;
   readonly next: number;
 }
 
-/** What the grammar reads: lexemes, dates in digits, and the time of the query. */
+/** The input of the grammar: lexemes, dates in digits, and the time of the query. */
 export interface TimeText {
   /** The folded text. */
   readonly text: string;

@@ -21,7 +21,7 @@ export interface AskedQueryTime {
   readonly isDay?: boolean | undefined;
   /** BCP 47; `und` if unknown. */
   readonly language: string;
-  /** Asked for only if the query names a time. Default: UTC. */
+  /** Returns the time zone, an IANA name or an offset; called only if the query names a time. Default: UTC. */
   readonly timeZone?: (() => string | Promise<string>) | undefined;
 }
 

@@ -32,7 +32,7 @@ export class StoreCopies {
   constructor(private readonly stores: CopiedStores) {}
 
   /**
-   * The lines of an export, each with its line end. All of them show the project at one moment.
+   * The lines of an export, each with its line end. All of them have the state of the project at one moment.
    * @param named id or name of the project; null: the default project
    * @param vectors null: the export has no vectors
    * @throws Fault `project_not_found`; ExportError if the text of a memory is missing
@@ -78,8 +78,8 @@ export class StoreCopies {
   }
 
   /**
-   * Repairs what `verify` finds in rows, texts and uploaded files. What cannot be computed again goes to the
-   * quarantine.
+   * Repairs the defects of rows, texts and uploaded files that `verify` finds. Data that cannot be computed again is
+   * moved to the quarantine.
    */
   async repair(onProgress: OnVerifyProgress): Promise<Repaired> {
     const { found } = await this.#compare(onProgress);
@@ -107,7 +107,7 @@ export interface StoreCopy {
   readonly parts: AsyncGenerator<FilledPart>;
 }
 
-/** The copy that a snapshot shows. Closes the snapshot after the last part. */
+/** Makes a copy from a snapshot. Closes the snapshot after the last part was read. */
 export async function copyOf(snapshot: StoreSnapshot, now: number): Promise<StoreCopy> {
   try {
     return { summary: await summaryOf(snapshot, now), parts: closing(snapshot) };

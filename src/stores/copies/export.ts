@@ -1,4 +1,4 @@
-// Reads a project with all that is exported of it, as records (domain/project-export.ts). import.ts writes them.
+// Reads everything of a project that an export contains, as records (domain/project-export.ts). import.ts writes them.
 
 import { invariant } from "../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
@@ -18,11 +18,11 @@ import { RECORD_ROWS, type RowType, recordOf } from "./records.ts";
 import type { StoreSnapshot } from "./snapshot.ts";
 
 const MiB = 1024 * 1024;
-/** Rows that are read at once; other work runs between two pages. */
+/** Number of rows that are read at once. Other work can run between two pages. */
 const PAGE_ROWS = 200;
 /** Total size of the contents that are read at once. One memory is read even if it is larger. */
 const PAGE_CONTENT_BYTES = 16 * MiB;
-/** Size of a part of an uploaded file. */
+/** Size of a part of an uploaded file, in bytes. */
 const FILE_PART_BYTES = MiB;
 
 const SOURCES = ({ isIn }: Dialect) => `SELECT message_sources.message_key, position, memories.id AS memory_id, shown
@@ -159,7 +159,7 @@ export class ProjectExport {
             }
           }
         } finally {
-          await vectors.return(undefined); // gives the index back if nobody reads on
+          await vectors.return(undefined); // releases the index if the caller stops reading
         }
       }
     }

@@ -1,5 +1,5 @@
 // Writes the records of an exported project (domain/project-export.ts) to the stores. The project stays hidden until
-// all of it is stored: what is left of an import that failed is erased like a removed project.
+// all of it is stored. If an import fails, what it has stored is erased like a removed project.
 
 import { PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
 import type { ProjectId } from "../../domain/ids.ts";
@@ -17,14 +17,15 @@ import { columnsOf, RECORD_ROWS } from "./records.ts";
 
 const MiB = 1024 * 1024;
 /**
- * Records that are stored in one transaction, and the size of their texts: other writers wait for a few milliseconds.
+ * Maximum number of records of one transaction, and (`BATCH_CHARACTERS`) maximum length of their texts in UTF-16 code
+ * units. Other writers wait for a transaction for a few milliseconds.
  */
 const BATCH_RECORDS = 50;
 const BATCH_CHARACTERS = 2 * MiB;
 
 /**
  * `deleted_at` of a project that is being imported is negative: requests do not find the project, and it is not erased.
- * In PostgreSQL the number is the time of the last step, so that a node erases what a killed import left.
+ * In PostgreSQL the number is the negated time of the last step, from which nodes see that an import was killed.
  */
 const STILL_HIDDEN =
   "UPDATE projects SET deleted_at = $hidden WHERE project_key = $key AND deleted_at < 0 RETURNING 1 AS n";
@@ -188,7 +189,7 @@ class ProjectImport {
     });
   }
 
-  /** Returns false if the id is taken. */
+  /** Inserts the rows of a record. Returns false if its id is taken. */
   async #insert(session: Session, project: bigint, record: BatchRecord): Promise<boolean> {
     const now = this.#target.clock.now();
     const columns = columnsOf(record);
@@ -299,7 +300,10 @@ async function insertMemory(session: Session, record: RecordOf<"memory">, row: A
   return true;
 }
 
-/** Notes the file of a memory: in its source until it is read, and as its original if it is kept. */
+/**
+ * Stores the name of a memory's file in its row: in `source` until the file is read, and in `original_file` if it is
+ * kept.
+ */
 async function setFile(
   session: Session,
   project: bigint,
@@ -331,12 +335,15 @@ async function insertMessage(session: Session, project: bigint, record: RecordOf
   return true;
 }
 
-/** The values of these columns. */
+/** The values with these names only. */
 function only<Name extends string>(names: readonly Name[], values: Readonly<Record<Name, AnyRow[string]>>): AnyRow {
   return Object.fromEntries(names.map((name) => [name, values[name]]));
 }
 
-/** Inserts a row. Returns the value of `key`, or null if a row is in its way. */
+/**
+ * Inserts a row. Returns the value of the column or expression `key`, or null if the row conflicts with an existing
+ * one.
+ */
 async function insert(session: Session, table: string, row: AnyRow, key = "1"): Promise<bigint | null> {
   const names = Object.keys(row);
   const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map((name) => `$${name}`).join(", ")})
@@ -344,7 +351,7 @@ async function insert(session: Session, table: string, row: AnyRow, key = "1"): 
   return keyOf(session, sql, row);
 }
 
-/** Inserts a row. Returns whether none was in its way. */
+/** Inserts a row. Returns false if it conflicts with an existing one. */
 async function isInserted(session: Session, table: string, row: AnyRow): Promise<boolean> {
   return (await insert(session, table, row)) !== null;
 }

@@ -12,11 +12,11 @@ const MiB = 1024 * KiB;
 const PART_BYTES_MIN = 64 * KiB;
 /** A part ends at this size, whatever its last key; but a row is never cut. A part of a file has this size. */
 const PART_BYTES_MAX = 4 * MiB;
-/** One of this many keys ends a part that is large enough. */
+/** On average, one in this many keys has a hash that ends a part that is large enough. */
 const KEYS_PER_END = 64n;
 /**
- * Rest between two slices of the work, in milliseconds. With it, a copy takes at most about half of the time of the
- * thread, so that most steps of searches find it free.
+ * Pause between two slices of the work, in milliseconds. With it, a copy takes at most about half of the time of the
+ * thread, so that most steps of searches need not wait.
  */
 const REST_MS = 1;
 
@@ -60,7 +60,7 @@ async function* tableParts(snapshot: StoreSnapshot, of: CopiedTable): AsyncGener
   if (lines.length > 0) yield take();
 }
 
-/** An empty file has one empty part. */
+/** The parts of a file. An empty file has one empty part. */
 async function* fileParts(
   pieces: AsyncIterable<Uint8Array>,
   toPart: (offset: number) => StorePart,

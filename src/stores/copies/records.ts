@@ -24,9 +24,9 @@ const relationRows = <Table extends string>(table: Table, key: string) => ({
 });
 
 /**
- * The types with a row per record, in the order in which they are written: the table, the key that orders its rows, and
- * a query of those of a project. `owners`, whose keys are columns of the table, is all that import.ts needs for a type
- * that it does not treat in a way of its own.
+ * The types of records that have one row per record, in the order in which they are written. For each: the table, the
+ * key that orders its rows, and the FROM clause that selects those of a project. `owners` are the records whose keys
+ * are columns of the table; import.ts uses them for types that need no special treatment.
  */
 export const RECORD_ROWS = {
   user: {
@@ -79,7 +79,7 @@ export const RECORD_ROWS = {
 /** A type with a row per record. */
 export type RowType = keyof typeof RECORD_ROWS;
 
-/** How each form is read from a column that is not null, and written to one. */
+/** For each form of a field: the functions that read its value from a column that is not null, and write it to one. */
 const FORMS: Readonly<
   Record<ExportField["form"], readonly [read: (value: RowValue) => unknown, write: (value: unknown) => RowValue]>
 > = {
@@ -104,7 +104,7 @@ function fieldsOf(type: ExportType): readonly (readonly [name: string, field: Ex
   return Object.entries(EXPORT_FIELDS[type]);
 }
 
-/** The record of a row with the columns of its type. Values that are not those of one column are null. */
+/** Converts a row to a record of its type. Fields that are not the value of a single column are null. */
 export function recordOf<Type extends ExportType>(type: Type, row: AnyRow): RecordOf<Type> {
   const record: Record<string, unknown> = { type };
   for (const [name, { form, column = name, isOptional }] of fieldsOf(type)) {
@@ -114,7 +114,7 @@ export function recordOf<Type extends ExportType>(type: Type, row: AnyRow): Reco
   return record as RecordOf<Type>;
 }
 
-/** The columns of a record. */
+/** Converts a record to the columns of its row. */
 export function columnsOf(record: ExportRecord): AnyRow {
   const values: Readonly<Record<string, unknown>> = { ...record };
   return Object.fromEntries(

@@ -1,5 +1,5 @@
-// Repairs of `mneme verify --repair` in the stores of record. What cannot be computed again goes to the quarantine, and
-// a memory whose text is lost becomes `failed`, so that it does not pass for complete.
+// Repairs of `mneme verify --repair` in the stores of record. Data that cannot be computed again is moved to the
+// quarantine. A memory whose text is lost becomes `failed`, so that it does not look complete.
 
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { DefectKind, Repair } from "../../domain/verification.ts";
@@ -15,11 +15,11 @@ import { systemRandom } from "../rows/random.ts";
 import type { InTransaction } from "../session.ts";
 import type { FoundDefect } from "./verification.ts";
 
-/** Defects per step. */
+/** Number of defects that one step repairs. */
 const STEP = 500;
 /**
- * Minimum age of a file without a memory in milliseconds: the row of a younger one may not be committed yet. The same
- * is true of a file of the index that nothing refers to.
+ * Minimum age in milliseconds of a file that counts as orphaned, uploaded or of the index. What refers to a younger one
+ * may not be committed yet.
  */
 export const ORPHAN_AGE_MS = 60_000;
 /** File in the quarantine: one JSON object with key, version and content per text. */
@@ -30,8 +30,8 @@ export const LOST_TEXT = "The text of this memory was lost with a damaged file. 
 const LOST_UPLOAD = "The file of this memory was lost or damaged before its text was stored. Send it again.";
 
 /**
- * Marks a memory as failed; run it with `FailValues`. Only the version that was compared: a memory that was changed
- * meanwhile has another text by now.
+ * Marks a memory as failed; run it with `FailValues`. It applies only to the version that was compared, because a
+ * memory that was changed since has another text.
  */
 export const FAIL = `UPDATE memories SET status = 'failed', chunk_count = 0, error_code = 'processing_error',
     error_message = $message, lease = NULL, updated_at = $now
@@ -60,13 +60,13 @@ const removeStrays =
 const REMOVE_STRAYS = removeStrays("relations");
 const REMOVE_EARLIER_STRAYS = removeStrays("earlier_relations");
 
-/** Keeps what cannot be computed again. */
+/** A place for data that cannot be computed again. */
 export interface LostThings {
   readonly directory: string;
   append(name: string, line: string): void;
 }
 
-/** What was repaired, and the memories that became `failed`: they have to leave the index. */
+/** The repairs, and the memories that became `failed`, which the caller removes from the index. */
 export interface Repaired {
   readonly repairs: readonly Repair[];
   readonly failed: ReadonlyMap<ProjectId, readonly MemoryKey[]>;
@@ -166,7 +166,7 @@ async function failCompleted(
   return changed.length;
 }
 
-/** Moves texts to the quarantine, so that no earlier one is indexed as the text of a failed memory. */
+/** Moves texts to the quarantine. Otherwise an earlier text could be indexed as that of a failed memory. */
 export async function setTextsAside(
   { archive, quarantine }: Pick<RepairedStores, "archive" | "quarantine">,
   memoryKeys: readonly MemoryKey[],
@@ -205,7 +205,7 @@ async function failUploads(stores: RepairedStores, defects: readonly FoundDefect
   );
 }
 
-/** Forgets originals that are lost. Their memories stay as they are. */
+/** Removes lost originals from the rows of their memories, which otherwise stay unchanged. */
 async function forgetOriginals(stores: RepairedStores, defects: readonly FoundDefect[]): Promise<number> {
   const forgotten = await stores.write(async (session) => {
     const files: string[] = [];

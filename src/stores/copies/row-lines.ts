@@ -17,7 +17,8 @@ export function decodeRow(line: string): RowValue[] {
   return values.map(decodeValue);
 }
 
-// JSON numbers are integers. Others are objects with one field, whose name tells the type.
+// JSON numbers are integers; texts, lists of texts and null are written as they are. Other values become objects with
+// one field, whose name is the type.
 function encodeValue(value: RowValue): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);

@@ -1,4 +1,4 @@
-// All stores at one moment: what exports, backups, moves and checks read. Implemented for the embedded stores
+// All stores at one moment, for exports, backups, moves and checks. Implemented for the embedded stores
 // (adapters/embedded/copies) and for PostgreSQL (stores/postgres/copies).
 
 import { invariant } from "../../domain/fault.ts";
@@ -8,7 +8,7 @@ import { VERSION } from "../../kit/version.ts";
 import type { Reader } from "../session.ts";
 import type { RowValue } from "./row-lines.ts";
 
-/** What is known of a stored text. */
+/** Size and hash of a stored text. */
 export interface TextSum {
   readonly memoryKey: bigint;
   readonly version: bigint;
@@ -23,11 +23,11 @@ export interface CopiedTable {
   readonly kind: "rows" | "texts";
   readonly table: string;
   readonly columns: readonly string[];
-  /** Columns whose values decide where a part ends. */
+  /** Columns whose values decide where a part ends (parts.ts). */
   readonly keys: readonly string[];
 }
 
-/** A file of the index as it was: files of the index only grow, or are replaced by others. */
+/** A file of the index, up to the size that it had. Later changes only append to it or replace it by another file. */
 export interface IndexFile {
   /** Relative to the folder of all projects, with `/`. */
   readonly path: string;
@@ -59,7 +59,7 @@ export interface StoreSnapshot {
   uploads(): Promise<{ readonly names: readonly string[]; readonly memories: number }>;
   /** Schema versions of a copy, and its approximate size in bytes without the index. */
   size(): Promise<Pick<StoreSummary, "rows_version" | "texts_version" | "bytes_estimated">>;
-  /** Empty unless the index was asked for. */
+  /** Files of the index; empty unless the index was asked for. */
   readonly index: readonly IndexFile[];
   /** Ends the snapshot. A second call does nothing. */
   close(): Promise<void>;
@@ -71,7 +71,7 @@ const COUNTS = `SELECT (SELECT count(*) FROM projects WHERE deleted_at IS NULL) 
   (SELECT count(*) FROM users WHERE known_key IS NOT NULL) AS users,
   (SELECT count(*) FROM chats) AS chats`;
 
-/** What a copy of a snapshot contains. */
+/** The summary of a copy of this snapshot. `now` is Unix milliseconds. */
 export async function summaryOf(snapshot: StoreSnapshot, now: number): Promise<StoreSummary> {
   const { rows, index } = snapshot;
   const [counted] = await rows.all<Readonly<Record<"projects" | "memories" | "users" | "chats", bigint>>>(COUNTS);

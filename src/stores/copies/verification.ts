@@ -9,7 +9,7 @@ import { storedSource } from "../rows/memory.ts";
 import { keptFileOf } from "../rows/memory-file.ts";
 import type { StoreSnapshot, TextSum } from "./snapshot.ts";
 
-/** Memory keys that one query covers. */
+/** Number of memory keys that one query covers. */
 const WINDOW_KEYS = 1_024n;
 
 const ROWS = `SELECT memory_key, id, version, status, content_bytes, content_sha256, source,
@@ -53,7 +53,7 @@ export interface FoundDefect {
   readonly kind: DefectKind;
   /** Id of a memory, key of a text, or name of a file. */
   readonly example: string;
-  /** The memory, or the text without a memory; absent for a file. */
+  /** Key of the memory, or of the text that has no memory; absent for a file. */
   readonly memoryKey?: bigint;
   /** The version of the memory's row. */
   readonly version?: bigint;
@@ -110,7 +110,10 @@ export async function compareStores(
   return { counts, found };
 }
 
-/** Relations that should not exist, memories that do not follow their relations, and earlier texts that are lost. */
+/**
+ * Defects of rows: relations that should not exist, memories whose columns do not follow from their relations, and
+ * earlier texts that are lost.
+ */
 async function rowDefects({ rows }: StoreSnapshot): Promise<readonly FoundDefect[]> {
   const found: FoundDefect[] = [];
   for (const [kind, sql] of [

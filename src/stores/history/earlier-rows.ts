@@ -1,5 +1,5 @@
-// Keeps texts and relations before they are replaced or removed, in the transaction that does so. Nothing is kept
-// if the `retention_days` of the project are 0.
+// Copies texts and relations to the history before they are replaced or removed, in the same transaction. Nothing is
+// kept if the project's `retention_days` is 0.
 
 import { EARLIER_TEXTS_MAX } from "../../domain/history.ts";
 import type { Dialect } from "../dialect.ts";
@@ -36,13 +36,13 @@ const KEEP_SAID_BETWEEN = keepRelations(() => `${BETWEEN} AND made_by = 'person'
 const ERASE_RELATIONS = ({ isIn }: Dialect) => `DELETE FROM earlier_relations
   WHERE memory_key ${isIn("keys")} OR other_key ${isIn("keys")}`;
 
-/** When relations are removed, and the id of the key that removes them; null: no key does. */
+/** When relations are removed (Unix milliseconds), and the id of the key that removes them; null if no key does. */
 interface Removal {
   readonly now: number;
   readonly by: string | null;
 }
 
-/** Keeps earlier states. */
+/** Keeps earlier texts and relations. */
 export class EarlierRows {
   constructor(private readonly session: Session) {}
 
@@ -58,12 +58,12 @@ export class EarlierRows {
     await this.session.run(KEEP_FOUND, { keys, ...removal });
   }
 
-  /** Keeps what stands between two memories. */
+  /** Keeps all relations between two memories. */
   async keepRelationsBetween(own: bigint, other: bigint, removal: Removal): Promise<void> {
     await this.session.run(KEEP_BETWEEN, { own, other, ...removal });
   }
 
-  /** Keeps what a person said of two memories. */
+  /** Keeps the relations between two memories that a person set. */
   async keepSaidRelationsBetween(own: bigint, other: bigint, removal: Removal): Promise<void> {
     await this.session.run(KEEP_SAID_BETWEEN, { own, other, ...removal });
   }

@@ -82,11 +82,11 @@ const ARCHIVED = ({ isIn }: Dialect) => `SELECT memory_key, until FROM earlier_t
 const KEEP = "UPDATE earlier_texts SET content = $content WHERE memory_key = $key AND content IS NULL";
 const FORGET = "DELETE FROM earlier_texts WHERE memory_key = $key AND content IS NULL";
 const ERASE = "DELETE FROM earlier_texts WHERE memory_key = $key AND content IS NOT NULL";
-// the row stays until the text archive has another text, so that this one is erased there too
+// the row stays until the text archive has a newer text: the archived text is erased then, too
 const HIDE_ARCHIVED = "UPDATE earlier_texts SET until = $never WHERE memory_key = $key";
 const ERASE_EVIDENCE = "UPDATE earlier_relations SET evidence = NULL WHERE memory_key = $key OR other_key = $key";
-// What quotes an earlier text. Sources of answers show passages, events the title of the memory, and what was extracted
-// from a text or file is kept until something else is.
+// Conditions for rows that may quote an earlier text: sources of answers contain passages, events contain the title,
+// and extractions of a text or file are kept until the next ones.
 const SINCE = `(SELECT text_since FROM memories WHERE memory_key = $key)`;
 const ERASE_SOURCES = `DELETE FROM message_sources WHERE memory_key = $key
   AND message_key IN (SELECT message_key FROM messages WHERE messages.created_at < ${SINCE})`;

@@ -22,7 +22,7 @@ import { MemoryExpiry } from "./memory-expiry.ts";
 const FIND_PROJECT = `SELECT project_key, plan, documents, storage_bytes FROM projects
   WHERE id = $project AND deleted_at IS NULL`;
 
-// the memories that have the pairs of user and externalId of drafts, even expired ones
+// the memories that already have the pairs of user and externalId of drafts, even expired ones
 const HOLDERS = ({ rows, keyOrZero, forUpdate }: Dialect) => `SELECT ${KNOWN_COLUMNS}
   FROM ${rows({ user_key: "bigint", external_id: "text" })} CROSS JOIN memories
   WHERE memories.project_key = $projectKey AND ${keyOrZero("memories.user_key")} = given.user_key
@@ -117,7 +117,9 @@ export class MemoryIntake {
   }
 }
 
-/** The row with a pair as it was before the drafts. changed: a draft may have changed it. */
+/**
+ * The row that had a pair of user and externalId before the drafts; "changed" if an earlier draft may have changed it.
+ */
 type Holder = KnownRow | "changed";
 
 /** A draft to insert, and its position among the drafts. */
@@ -167,10 +169,10 @@ class Insertions {
   }
 }
 
-/** Name of the pair of a draft without an externalId. */
+/** Stands for the pair of a draft without an externalId. */
 const NO_PAIR = "";
 
-/** Names the pair of user and externalId of a draft. */
+/** A text that identifies the pair of user and externalId of a draft, as key of a map. */
 function pairOf({ userId, externalId }: MemoryDraft): string {
   return externalId === undefined ? NO_PAIR : nameOf(userId ?? null, externalId);
 }

@@ -112,7 +112,7 @@ const TAGGED = `memory_tags.memory_key = memories.memory_key AND memory_tags.pro
 const EARLIER_THEN = `FROM earlier_texts
   WHERE earlier_texts.memory_key = memories.memory_key AND since <= $knownAt AND until > $knownAt`;
 const HAD_TEXT = `(coalesce(memories.text_since, memories.created_at) <= $knownAt OR EXISTS (SELECT 1 ${EARLIER_THEN}))`;
-// as RelationStore.supersededAt says it of a memory of one passage
+// agrees with RelationStore.supersededAt for a memory with one passage
 const supersededThen = (dialect: Dialect) => `coalesce((SELECT passages ${EARLIER_THEN}), memories.chunk_count) <= 1
   AND EXISTS (SELECT 1 FROM ${RELATIONS_THEN} AS relations
     JOIN memories AS newer ON newer.memory_key = relations.memory_key

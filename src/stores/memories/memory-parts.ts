@@ -1,4 +1,4 @@
-// The memories of files in a file: which they are, and how many are completed.
+// The memories of the files in a container file: lists them, and counts those that are completed.
 
 import type { PartCounts } from "../../domain/containers.ts";
 import { invariant } from "../../domain/fault.ts";

@@ -1,5 +1,5 @@
-// Reads of memories by id and by key. Most reads want what was read a moment ago, and each database knows in its own
-// way whether a memory is unchanged: see recent-memories.ts in sqlite/ and stamped-memories.ts in postgres/.
+// Reads of memories by id and by key. Most reads ask for memories that were just read, so each database has a cache
+// with its own way to notice changes: recent-memories.ts in sqlite/, stamped-memories.ts in postgres/.
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";

@@ -15,7 +15,7 @@ const CONNECT_SECONDS_MAX = 10;
 const ANSWER_MS_MAX = 30_000;
 /** Connections for writing. Only one at a time writes to a project, so more would rarely be used. */
 const WRITING_CONNECTIONS_MAX = 8;
-/** Connections for reading. They are others than those for writing, so that reads never wait for transactions. */
+/** Connections for reading. They are separate from those for writing, so that reads never wait for transactions. */
 const READING_CONNECTIONS_MAX = 8;
 
 /** Result of a statement: its rows, and the number of rows that it changed or returned. */
@@ -54,7 +54,9 @@ export class Client {
     this.#reading = new SQL({ ...options, max: READING_CONNECTIONS_MAX });
   }
 
-  /** Runs a statement that only reads, on any connection. Connections that the server has ended are passed over. */
+  /**
+   * Runs a statement that only reads, on any connection. If the server has ended that connection, tries another one.
+   */
   async read(sql: string, values: readonly Value[]): Promise<Result> {
     return this.#pastEnded(READING_CONNECTIONS_MAX, async () => {
       const running = this.#reading.unsafe(sql, values.map(encoded));
@@ -78,7 +80,7 @@ export class Client {
 
   /**
    * Reserves a connection and runs the first statements on it, which begin a transaction. Waits until a connection is
-   * free. Connections that the server has ended are passed over.
+   * free. If the server has ended that connection, tries another one.
    */
   begin(sql: string): Promise<Connection> {
     return this.#pastEnded(WRITING_CONNECTIONS_MAX, async () => {
@@ -118,8 +120,8 @@ export class Client {
   }
 
   /**
-   * Runs `work`, which changes nothing. If its connection turns out to have ended, runs it again: after a restart of
-   * the server, that is so for each connection of the pool.
+   * Runs `work`, which changes nothing. If its connection had already ended, runs it again. After a restart of the
+   * server, this happens with each connection of the pool.
    */
   async #pastEnded<T>(connections: number, work: () => Promise<T>): Promise<T> {
     for (let left = connections; ; left--) {

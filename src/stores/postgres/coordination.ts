@@ -27,18 +27,18 @@ import type { Client } from "./client.ts";
 import { ProjectTurns } from "./project-turns.ts";
 import { inWritingSession, ReadingSession, type WritingSession } from "./session.ts";
 
-/** How long a process holds something without renewing it, in milliseconds. */
+/** Time in milliseconds after which a reservation or task of a process ends if the process does not renew it. */
 const HOLD_MS = 60_000;
 /** Interval of renewals: three may fail before anything is lost. */
 const RENEW_MS = HOLD_MS / 4;
-/** Windows without requests are removed when they are this many windows old. */
+/** A rate-limit window without requests is removed after this many times its length. */
 const WINDOWS_KEPT = 3;
 /** Tables whose rows a node holds. */
 const HELD = ["request_flights", "query_reservations", "token_reservations", "node_tasks"] as const;
 /** Milliseconds between two looks at the tokens of running calls, for a call that waits for their end. */
 const TOKENS_POLL_MS = 100;
 
-/** Nodes that were not seen for this long are not shown any more. */
+/** Time in milliseconds after which a node that was not seen is no longer listed. */
 const NODES_SHOWN_MS = 24 * 60 * 60_000;
 const SEEN = `INSERT INTO nodes (id, name, role, version, started_at, seen_at)
   VALUES ($id, $name, $role, $version, now_ms(), now_ms())
@@ -81,7 +81,7 @@ export interface PostgresCoordinationOptions {
   readonly log: Log;
 }
 
-/** What the nodes on one database agree on. */
+/** Shared state of the nodes on one database: rate limits, quotas, requests in progress, and who does which task. */
 export class PostgresCoordination {
   readonly quotas: QueryQuotas = { reserve: (projectId) => this.#reserve(projectId) };
   readonly monthlyTokens = this.#tokenLimits("month", async (session, projectId, nowMs) => {
@@ -103,14 +103,14 @@ export class PostgresCoordination {
     this.#alone = new ReadingSession(parts.client);
   }
 
-  /** Gives up what an earlier process of this node held, and begins to renew what this one holds. */
+  /** Ends everything that an earlier process of this node held, and starts to renew what this process holds. */
   async start(): Promise<void> {
     await this.#giveUpAll();
     await this.#say();
     this.#renewing = this.#renew();
   }
 
-  /** Gives up everything. */
+  /** Stops renewing, and ends everything that this process holds. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#renewing;
@@ -130,14 +130,14 @@ export class PostgresCoordination {
   }
 
   /**
-   * A window whose keys begin with `name`. A call is one statement on any connection. If that connection has ended, the
-   * statement runs again, and the request may count twice; it is never admitted beyond the limit.
+   * A rate-limit window whose keys begin with `name`. A call is one statement on any connection. If that connection has
+   * ended, the statement runs again, and the request may count twice; it is never admitted beyond the limit.
    * @param now Unix milliseconds, in place of the clock of the database server
    */
   window(name: string, windowMs: number, now: () => number | null = () => null): RateWindow {
     const count = async (key: string, limit: number, onlyLooks: boolean): Promise<WindowState> => {
       if (limit >= UNLIMITED) return unlimited(now() ?? this.#parts.clock.now());
-      // a changed limit begins another window, because it numbers the slots in another way
+      // the limit is part of the key: a changed limit numbers the slots differently, so it starts a new window
       const params = { key: `${name} ${limit} ${key}`, limit, windowMs, now: now(), onlyLooks: Number(onlyLooks) };
       const row = await this.#alone.get<CountRow>(COUNT, params);
       if (row === null) throw new Error("count_request returned nothing");
@@ -240,7 +240,7 @@ export class PostgresCoordination {
     });
   }
 
-  /** Does what ends by itself within a minute if it fails. */
+  /** Runs work whose failure is harmless, because what it would end expires within a minute. */
   async #quietly(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();

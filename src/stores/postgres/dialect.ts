@@ -1,4 +1,4 @@
-// The SQL of PostgreSQL where it differs.
+// The dialect of PostgreSQL.
 
 import type { Dialect } from "../dialect.ts";
 

@@ -1,5 +1,5 @@
-// The tables that several nodes share: publications, which one node computes and the others load; the sequence of
-// changes of each project, which all nodes follow; and what nodes agree on.
+// The tables that nodes share: publications, which one node computes and the others load; the numbered changes of each
+// project, which all nodes follow; and the tables of coordination.ts.
 
 /** Adds publications, the change sequence and the node of a lease. */
 export const NODES_SCHEMA = `
@@ -86,7 +86,10 @@ CREATE TRIGGER live_model_noted AFTER UPDATE ON project_models FOR EACH ROW
   WHEN (OLD.live IS DISTINCT FROM NEW.live) EXECUTE FUNCTION note_live_model();
 `;
 
-/** Adds what nodes agree on: rate limits, requests in progress, reservations of queries, and who does which task. */
+/**
+ * Adds the tables of coordination.ts: rate limits, requests in progress, reservations of queries, and who does which
+ * task.
+ */
 export const COORDINATION_SCHEMA = `
 -- Unlogged: after a crash of the server they are empty, which grants the requests of one minute again.
 CREATE UNLOGGED TABLE rate_windows (

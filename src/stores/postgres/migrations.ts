@@ -469,13 +469,13 @@ INSERT INTO relation_jobs (memory_key, is_backlog, claimable_at)
   SELECT memory_key, 1, 0 FROM memories WHERE status = 'completed' AND deleted_at IS NULL;
 `;
 
-// Times as callers mean them: `occurred_at` as it was sent, and the time zone of a user.
+// Times as callers meant them: the `occurred_at` that was sent, and the time zone of a user.
 const TIMES_AS_MEANT = `
 ALTER TABLE memories ADD COLUMN occurred_at_given ${TEXT};
 ALTER TABLE users ADD COLUMN time_zone ${TEXT};
 `;
 
-// Whether an answer in a chat has what was asked for.
+// Whether an answer in a chat contains what was asked for.
 const ANSWER_STATES = `
 ALTER TABLE messages ADD COLUMN answer_state ${TEXT} CHECK (answer_state IN ('answered', 'partial', 'not_found'));
 `;
@@ -535,12 +535,12 @@ ALTER TABLE projects ADD COLUMN history_since bigint NOT NULL DEFAULT 0;
 UPDATE projects SET history_since = (extract(epoch FROM now()) * 1000)::bigint;
 `;
 
-// What used a key last.
+// The client that last used a key.
 const LAST_CLIENTS = `
 ALTER TABLE api_keys ADD COLUMN last_client ${TEXT};
 `;
 
-// What happens in projects, by hour and by day.
+// Counts of activity in projects, by hour and by day.
 const ACTIVITY = `
 CREATE TABLE activity (
   project_key bigint NOT NULL REFERENCES projects,
@@ -555,7 +555,7 @@ CREATE TABLE activity (
 CREATE INDEX activity_by_end ON activity (step_ms, at);
 `;
 
-// What people said of entities.
+// Names and merges that people gave to entities.
 const ENTITY_NOTES = `
 CREATE TABLE entity_notes (
   entity_note_key ${KEY},
@@ -629,7 +629,7 @@ BEGIN
 END $body$;
 `;
 
-// Questions with what a search should find, and runs over them.
+// Test cases (questions with the memories that a search should find), and runs over them.
 const CASES = `
 CREATE TABLE cases (
   case_key ${KEY},

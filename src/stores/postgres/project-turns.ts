@@ -1,13 +1,15 @@
-// Lets the transactions of this process that concern the same project run one after the other. So a transaction that
-// waits takes no connection, and effects run in the order of the commits. The locks of session.ts do the same between
-// processes.
+// Makes transactions of this process that concern the same project run one after another. So a waiting transaction
+// needs no connection, and effects run in the order of the commits. Between processes, the locks of session.ts do this.
 
 /** The order of transactions by project. */
 export class ProjectTurns {
   /** Resolves when the last transaction of a project has ended. */
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Waits until all earlier transactions of the project have ended. The result ends this one. */
+  /**
+   * Waits until all earlier transactions of the project have ended. The caller ends its turn with the returned
+   * function.
+   */
   async take(projectId: string): Promise<() => void> {
     const before = this.#last.get(projectId);
     const { promise: ended, resolve } = Promise.withResolvers<void>();

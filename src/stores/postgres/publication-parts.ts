@@ -1,14 +1,16 @@
-// How publications are packed: the texts of up to 256 chunks as compressed JSON, and vectors as bf16, the precision in
-// which the native core stores them. So an index that is loaded ranks exactly like the one that was computed.
+// Packs publications: the texts of up to 256 chunks as compressed JSON, and vectors as bf16. The native core stores
+// vectors with the same precision, so an index that is loaded ranks exactly like the one that was computed.
 
 import { invariant } from "../../domain/fault.ts";
 import type { KnownEntities, ModelVectors } from "../../ports/chunk-index.ts";
 import { PART_CHUNKS, type SharedChunkTexts, type SharedMemory } from "../../ports/shared-index.ts";
 
-/** Level of zstd: 300 MB/s, and a context costs little beside the passages that it repeats. */
+/**
+ * Compression level of zstd. It compresses 300 MB/s, and context texts take little space, because they repeat passages.
+ */
 const ZSTD_LEVEL = 1;
 
-/** What one part says of its chunks. */
+/** The content of one part. */
 interface PackedPart {
   readonly language: string;
   /** Only in the first part. */

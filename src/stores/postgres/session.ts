@@ -68,7 +68,7 @@ abstract class StatementSession {
  */
 export class ReadingSession extends StatementSession implements Session {
   readonly readsCommitted = true;
-  /** By statement. */
+  /** Reads that concurrent callers share, by statement. */
   readonly #shared = new Map<Sql, SharedReads<Asked, object>>();
   readonly #paramsOfShared = new Map<Sql, Bindings>();
 
@@ -128,7 +128,10 @@ export class WritingSession extends StatementSession implements TransactionSessi
   readonly readsCommitted = false;
   #connection: Connection | null = null;
   #isBroken = false;
-  /** Why the transaction can only be undone: a statement outside of a savepoint, or a waiting one, was refused. */
+  /**
+   * Error after which the transaction can only be rolled back: a statement outside of a savepoint was refused, or a
+   * pending one.
+   */
   #failure: unknown = null;
   #isInSavepoint = false;
   /** Statements that the server has not answered yet. */
@@ -137,7 +140,7 @@ export class WritingSession extends StatementSession implements TransactionSessi
   #pending: string[] = [];
   /** Projects whose lock this transaction has on the server, or will have with the next statement. */
   #locked = new Set<string>();
-  /** By project: ends the turn of this transaction among those of this process. */
+  /** Functions that end this transaction's turn among those of this process, by project. */
   readonly #turnEnds = new Map<string, () => void>();
   #effects: Effect[] = [];
 
@@ -149,8 +152,8 @@ export class WritingSession extends StatementSession implements TransactionSessi
   }
 
   /**
-   * The error of a transaction that took too long: `slow` if PostgreSQL owes an answer, otherwise `error`, because
-   * `work` waits for something else, which is a bug.
+   * The error of a transaction that took too long: `slow` if PostgreSQL has not answered yet; otherwise `error`,
+   * because `work` waits for something else, which is a bug.
    */
   overdue(error: Error): Error {
     return this.#waiting > 0 ? databaseError("slow", this.client.where, error) : error;
@@ -196,7 +199,7 @@ export class WritingSession extends StatementSession implements TransactionSessi
       return result;
     } catch (error) {
       this.#effects.length = effectsBefore;
-      this.#locked = lockedBefore; // the server gives up locks that were taken in the savepoint
+      this.#locked = lockedBefore; // the server has released the locks that were taken in the savepoint
       const at = this.#pending.lastIndexOf(SAVEPOINT);
       this.#pending.length = Math.max(0, at);
       const isSent = at === -1;

@@ -82,7 +82,7 @@ const GIVEN = `FROM unnest($keys::bigint[], $parts::bigint[], $firsts::bigint[],
 const SLICE = "substring($bytes::bytea FROM starts::int FOR lengths::int)";
 const PUT_PARTS = `INSERT INTO publication_parts (memory_key, part, first_chunk_key, texts)
   SELECT memory_key, part, first_chunk_key, ${SLICE} ${GIVEN}`;
-// a memory that was published again meanwhile has other first chunks
+// leaves out memories that were published again since: their first chunks have other keys
 const PUT_VECTORS = `INSERT INTO publication_vectors (memory_key, model_key, part, first_chunk_key, vectors)
   SELECT given.memory_key, $model, part, given.first_chunk_key, ${SLICE} ${GIVEN}
   JOIN texts ON texts.memory_key = given.memory_key AND texts.first_chunk_key = given.first_chunk_key
@@ -325,7 +325,7 @@ export class PostgresSharedIndex implements SharedIndex {
   }
 }
 
-/** What is packed of a memory. */
+/** The part of a memory that is packed. */
 type PackableMemory = Omit<SharedMemory, "version" | "lease" | "content">;
 
 function firstChunkKeyOf({ chunks }: Pick<SharedMemory, "chunks">): bigint {

@@ -1,5 +1,5 @@
-// Reads single rows for many callers with few statements: the keys of callers that come at about the same time, or
-// while statements run, are collected for the next one.
+// Reads single rows for many callers with few statements. Keys of callers that arrive at about the same time, or while
+// statements run, are collected for the next statement.
 
 /**
  * Number of statements that run at once. With two, this process converts the rows of one while the server reads those
@@ -7,15 +7,14 @@
  */
 const STATEMENTS_MAX = 2;
 /**
- * Time in milliseconds after which a statement no longer holds up the next one: it probably waits for a connection that
- * is lost.
+ * Time in milliseconds after which a running statement no longer delays the next one: its connection is probably lost.
  */
 const HOLDS_UP_MS_MAX = 25;
 
 /** Reads values by key. Every caller gets what was committed before its call. */
 export class SharedReads<Key, Value> {
   #asked = new Map<Key, PromiseWithResolvers<Value | null>>();
-  /** Number of statements that hold up the next one. */
+  /** Number of running statements that delay the next one. */
   #running = 0;
   #isStarting = false;
 
@@ -32,7 +31,10 @@ export class SharedReads<Key, Value> {
     return asked.promise;
   }
 
-  /** Starts a statement when the requests that have arrived by now have asked, unless enough statements are running. */
+  /**
+   * Starts a statement after the requests that have already arrived have added their keys, unless enough statements are
+   * running.
+   */
   #startSoon(): void {
     if (this.#isStarting || this.#running >= STATEMENTS_MAX || this.#asked.size === 0) return;
     this.#isStarting = true;

@@ -1,5 +1,5 @@
-// Keeps memories that were read by id, with a stamp of their row. Whoever reads one again asks the database only for
-// the stamp, so a memory that any node has changed or deleted is never returned from here.
+// A cache of memories that were read by id, each with a stamp of its row. A later read asks the database only for the
+// stamp, so the cache never returns a memory that any node has changed or deleted.
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";

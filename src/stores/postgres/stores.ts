@@ -51,11 +51,11 @@ export interface PostgresStores extends Stores {
   readonly databaseId: string;
   /** Runs statements of a command. */
   readonly inTransaction: InTransaction;
-  /** What the nodes on this database share of their indexes. */
+  /** The publications and numbered changes that nodes share. */
   readonly shared: SharedIndex;
   /** Files that wait to be read, and originals, for all nodes. */
   readonly files: SharedFiles;
-  /** Makes what the nodes on this database agree on. */
+  /** Creates the coordination of the nodes on this database. */
   coordination(log: Log, identity: NodeIdentity): PostgresCoordination;
   /** Size of the database in bytes. */
   bytes(): Promise<number>;

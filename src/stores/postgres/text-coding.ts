@@ -1,5 +1,5 @@
-// PostgreSQL cannot store the character U+0000. Texts that contain it are stored with an escape. API texts never do,
-// but file names, titles of documents and replies of language models may.
+// PostgreSQL cannot store the character U+0000, so it is stored as an escape sequence. Texts from the API never contain
+// it, but file names, titles of documents and replies of language models may.
 
 const ESCAPE = "\u0001";
 const ESCAPED_ESCAPE = "\u0001\u0002";

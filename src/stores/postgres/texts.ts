@@ -51,7 +51,7 @@ interface StoredRow extends TextRow {
 /** TextArchive on PostgreSQL. */
 export class PostgresTexts implements TextArchive {
   readonly #reading: ReadingSession;
-  /** Keeps the order of writes; the archive is its only entry. */
+  /** Makes writes run in the order of the calls. */
   readonly #turns = new ProjectTurns();
   #hasRemoved = true;
 
@@ -173,7 +173,7 @@ function chunkParameters(memories: readonly Pick<ArchivedMemory, "memoryKey" | "
   };
 }
 
-/** The keys in the results of `int8send`, which are big-endian. */
+/** Decodes keys that `int8send` has packed, in big-endian order. */
 function unpackedKeys(packed: readonly Uint8Array[]): BigUint64Array {
   const bytes = Buffer.concat(packed);
   const keys = new DataView(bytes.buffer, bytes.byteOffset);

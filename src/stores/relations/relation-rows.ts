@@ -1,5 +1,5 @@
-// Rows of relations, and the columns of memories that follow from them. Whatever deletes or changes memories removes
-// their relations here, in the same transaction.
+// Rows of relations, and the columns of memories that follow from them. Stores that delete or change memories remove
+// their relations through this class, in the same transaction.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { SupersededAt } from "../../ports/relation-store.ts";
@@ -37,13 +37,13 @@ const ABOUT = ({ isIn }: Dialect) => `SELECT DISTINCT other_key AS key FROM rela
 
 const OLDER = ({ isIn }: Dialect) => `SELECT DISTINCT other_key AS key FROM relations
   WHERE memory_key ${isIn("keys")} AND kind = 'supersedes' AND state = 'active'`;
-/** The relations that stood at `$knownAt`, as a table. */
+/** A table of the relations as they were at `$knownAt`. */
 export const RELATIONS_THEN = `(
     SELECT relation_key, ${RELATION_COLUMNS} FROM relations WHERE created_at <= $knownAt
     UNION ALL
     SELECT earlier_relation_key, ${RELATION_COLUMNS} FROM earlier_relations
       WHERE created_at <= $knownAt AND removed_at > $knownAt)`;
-/** Condition: relations of this project have an effect. */
+/** Condition: the relation has an effect. Found relations have none if the project's setting `superseding` is off. */
 export const hasEffect = ({ json }: Dialect) =>
   `(made_by = 'person' OR coalesce(${json("projects.settings")} ->> 'superseding', 'on') <> 'off')`;
 const newer =
@@ -119,7 +119,10 @@ export class RelationRows {
     if (removed.length > 0) await this.settle(removed.map(({ other_key }) => other_key));
   }
 
-  /** Looks for relations of memories that were completed, and makes them follow those that they have. */
+  /**
+   * Adds jobs that look for relations of completed memories, and updates the columns that follow from existing
+   * relations.
+   */
   async completed(keys: readonly bigint[], isReindexed: boolean): Promise<void> {
     const related = await this.session.all<{ key: bigint }>(ABOUT, { keys });
     if (related.length > 0)
@@ -137,7 +140,10 @@ export class RelationRows {
     this.#wakeAfterCommit();
   }
 
-  /** Makes all memories of a project follow its setting `superseding`, and looks for relations again if it is on. */
+  /**
+   * Applies a changed setting `superseding` to all memories of a project. If it is on, adds jobs that look for
+   * relations again.
+   */
   async followSetting(projectKey: bigint, isOff: boolean): Promise<void> {
     const found = await this.session.all<{ key: bigint }>(FOUND_IN_PROJECT, { projectKey });
     for (let first = 0; first < found.length; first += FOLLOWING_MAX) {
@@ -151,7 +157,7 @@ export class RelationRows {
     this.#wakeAfterCommit();
   }
 
-  /** The chains that lead from memories to those that supersede them. */
+  /** Reads the chains that lead from memories to those that supersede them. */
   async chainsFrom(keys: Iterable<bigint>, { asOf, knownAt }: SupersededAt = {}): Promise<Chains> {
     const rows: SupersedingRow[] = [];
     const seen = new Set(keys);
@@ -167,8 +173,8 @@ export class RelationRows {
   }
 
   /**
-   * Makes the columns of memories follow the relations, after those of `changed` have changed: their own, and those of
-   * the memories that they supersede.
+   * Updates the columns that follow from relations, after relations of `changed` have changed: of these memories, and
+   * of those that they supersede.
    * @param isSilent whether no event tells of memories that became superseded
    */
   async settle(changed: Iterable<bigint>, isSilent = false): Promise<void> {

@@ -1,6 +1,6 @@
-// RelationStore. A relation is one row, written from the side of the newer memory, or of the one of which a person said
-// it. Its consequences for the memories are in relation-rows.ts. The row of a job is the only note of it: a claim
-// counts its attempts, which fences those that claimed it before.
+// RelationStore. A relation is one row, seen from the newer memory, or from the memory of which a person said it.
+// relation-rows.ts has its consequences for memories. A job is one row; each claim increases its number of attempts, so
+// that the result of an earlier claim is refused.
 
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Superseding } from "../../domain/project.ts";
@@ -165,7 +165,7 @@ export class StoredRelations implements RelationStore {
     const leased = await this.session.all<LeasedRow>(LEASE, { keys, until, node: this.context.nodeId });
     const rows = await this.session.all<ClaimedRow>(CLAIMED, { keys, now });
     const found = new Map(rows.map((row) => [row.memory_key, row]));
-    // another content completes its memory again, which adds the job again
+    // memories whose content has changed since: they are completed again, which adds a new job
     const gone = keys.filter((key) => !found.has(key));
     if (gone.length > 0) await this.session.run(END_JOBS, { keys: gone });
     const leases = new Map(leased.map((lease) => [lease.memory_key, lease]));

@@ -1,5 +1,5 @@
-// What follows from relations of the kind `supersedes`: which memory supersedes a memory or its passages. Relations
-// form chains; a memory names the end of its chain.
+// Consequences of relations of the kind `supersedes`: which memory supersedes a memory or its passages. Relations form
+// chains, and the newest memory at the end of a chain counts.
 
 import type { MemoryId, MemoryKey } from "../../domain/ids.ts";
 import type { SupersededPassages } from "../../domain/memory.ts";
@@ -37,7 +37,7 @@ export class Chains {
     this.#byOlder = Map.groupBy(newestFirst, ({ other_key }) => other_key);
   }
 
-  /** What supersedes a memory. */
+  /** What supersedes a memory or its passages. */
   of({ key, passages }: SupersededMemory): Supersession {
     const rows = this.#byOlder.get(key);
     if (rows === undefined) return NONE;

@@ -15,8 +15,8 @@ export const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.create
   (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
 
 /**
- * Condition for a source: its memory is live, and has the user, the agent and the session of the chat, as far as the
- * chat has them. A memory that was given to another one is no longer a source.
+ * Condition for a source: its memory is live, and has the same user, agent and session as the chat, if the chat has
+ * them. A memory that was moved to another user is no longer a source.
  */
 export const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)
   AND (chats.agent_id IS NULL OR memories.agent_id = chats.agent_id)

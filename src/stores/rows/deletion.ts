@@ -19,7 +19,7 @@ export interface DeletionRow {
   readonly updated_at: bigint;
 }
 
-/** The columns of a row that say what is left to do. */
+/** The columns that a deletion in progress needs to go on. */
 export interface DeletionWorkRow {
   readonly conditions: string;
   readonly cursor: string | null;
@@ -45,7 +45,7 @@ export function toDeletion(row: DeletionRow): Deletion {
   };
 }
 
-/** Converts a row to what is left to do. */
+/** Converts a row to the remaining work of a deletion. */
 export function toDeletionWork({ conditions, cursor }: DeletionWorkRow): DeletionWork {
   return { conditions: JSON.parse(conditions) as DeletionConditions, cursor };
 }

@@ -33,7 +33,7 @@ export function toJob(row: ClaimedRow, { projectId, lease, facts }: Pick<Job, "p
   };
 }
 
-/** What searches need to know of a completed memory. */
+/** Converts a completed memory to what the index needs to make it visible. */
 export function toVisible(memory: Memory): VisibleMemory {
   const { key: memoryKey, userKey, expiresAt } = memory;
   return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };

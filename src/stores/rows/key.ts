@@ -63,7 +63,7 @@ export function toPrincipal(row: SecretRow): Principal {
 export interface KeyUse {
   /** Unix milliseconds. */
   readonly at: number;
-  /** The last one that was sent with the key; null if there is none. */
+  /** The last User-Agent header that was sent with the key; null if there was none. */
   readonly userAgent: string | null;
 }
 
@@ -75,7 +75,9 @@ export function noteUse(uses: KeyLastUses, key: bigint, { at, userAgent }: KeyUs
   uses.set(key, { at, userAgent: userAgent ?? uses.get(key)?.userAgent ?? null });
 }
 
-/** The client of a use. It is taken from the header here, because requests only note the header. */
+/**
+ * The name of the client of a use. It is parsed here and not in requests, because only the last use of a key is stored.
+ */
 export function clientOfUse({ userAgent }: KeyUse): string | null {
   return userAgent === null ? null : clientOf(userAgent);
 }

@@ -1,4 +1,4 @@
-// What a draft or a change makes of a memory's row: its columns, its content, and conflicts of `externalId`.
+// Computes how a draft or a change alters a memory's row: its columns, its content, and conflicts of `externalId`.
 
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -88,7 +88,7 @@ export type NewWork = {
   readonly content: string;
   readonly fingerprint: ContentFingerprint;
   readonly upload: ReceivedFile | null;
-  /** Whether the memory has this content already, and failed. */
+  /** Whether the memory already has this content, and is processed again because it failed. */
   readonly isSame: boolean;
 };
 

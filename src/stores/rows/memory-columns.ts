@@ -26,13 +26,13 @@ export type AttributeColumns = {
 };
 /** An attribute that callers can set and that the table `memories` has itself. */
 type OwnAttribute = Exclude<GivenAttribute, "userId">;
-/** What is known of the current text of a row: its number, when it replaced another one, and the key that sent it. */
+/** The columns about the current text of a row: its number, when it replaced another one, and the key that sent it. */
 export type TextColumns = {
   readonly text_version: bigint;
   readonly text_since: bigint | null;
   readonly text_by: string | null;
 };
-/** What callers can set of a row: attributes, which of those that can be extracted were given, the user, the text. */
+/** The columns that callers can set: attributes, which of the extractable ones were given, user, and text. */
 export type GivenColumns = Pick<AttributeColumns, ColumnName<OwnAttribute>> &
   TextColumns & {
     readonly title_folded: string | null;
@@ -43,7 +43,7 @@ export type GivenColumns = Pick<AttributeColumns, ColumnName<OwnAttribute>> &
 /** The attributes that callers can set, except the user. */
 export const OWN_ATTRIBUTES = GIVEN_ATTRIBUTES.filter(
   (attribute): attribute is NamedAttribute<OwnAttribute> => attribute.property !== "userId",
-).map(({ property, column, type, setBy }) => ({ property, column, type, setBy })); // all alike, which is read faster
+).map(({ property, column, type, setBy }) => ({ property, column, type, setBy })); // equal shapes are read faster
 /** The columns that callers can set, for INSERT and UPDATE, with their types in PostgreSQL. */
 export const GIVEN_COLUMNS: readonly { readonly name: keyof GivenColumns; readonly type: "text" | "bigint" }[] = [
   ...OWN_ATTRIBUTES.map(({ column, type }) => ({ name: column, type: isTime(type) ? "bigint" : "text" }) as const),

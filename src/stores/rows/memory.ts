@@ -35,9 +35,11 @@ export interface MemoryRow extends AttributeColumns {
  */
 export interface StoredSource extends MemorySource {
   readonly file?: string;
-  /** What the uploader says of pictures. */
+  /** Whether the uploader wants text in pictures to be read. */
   readonly ocr?: OcrMode;
-  /** Version of the container when its part was stored: parts of other versions are not those of its content. */
+  /**
+   * Version of the container's memory when this part was stored. Parts with another version belong to another content.
+   */
   readonly container_version?: number;
 }
 

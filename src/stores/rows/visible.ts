@@ -1,5 +1,5 @@
-// Converts rows of memories to what searches need to know of them. A node that opens a project reads all its rows, so
-// only the necessary columns are read, and nothing is parsed that is written again.
+// Converts rows of memories to what the index needs of them. A node that opens a project reads all its rows, so only
+// the necessary columns are read, and JSON that is passed on is not parsed.
 
 import type { MemoryKey, UserKey } from "../../domain/ids.ts";
 import { ATTRIBUTES } from "../../domain/memory-attributes.ts";
@@ -16,7 +16,7 @@ const FILTERABLE = ATTRIBUTES.filter(({ isFilterable }) => isFilterable).map(({ 
 /** A row with the columns `VISIBLE_COLUMNS` (sql.ts). */
 export type VisibleRow = AttributeColumns & Pick<MemoryRow, "memory_key" | "id" | "user_key" | "source">;
 
-/** What searches need to know of a completed memory. */
+/** Converts a row to what the index needs to make the memory visible. */
 export function visibleOf(row: VisibleRow): VisibleMemory {
   return {
     memoryKey: row.memory_key as MemoryKey,
@@ -36,6 +36,6 @@ function filteredAttributesOf(row: VisibleRow): string {
 }
 
 function jsonOf(value: string | bigint | null, isJson: boolean): string | number | null {
-  if (typeof value === "bigint") return Number(value); // half the time of a bigint in a text
+  if (typeof value === "bigint") return Number(value); // converting it to text takes half the time that a bigint takes
   return value === null || isJson ? value : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-// Converts rows of webhooks and deliveries, and says what an attempt makes of a delivery.
+// Converts rows of webhooks and deliveries, and computes the state of a delivery after an attempt.
 
 import { Fault } from "../../domain/fault.ts";
 import type { DeliveryId, WebhookId } from "../../domain/ids.ts";

@@ -5,7 +5,7 @@ import type { SqliteDatabase } from "./database.ts";
 import { CLOSED_MESSAGE } from "./errors.ts";
 
 const PREFIX = "mneme_closed";
-/** The table of commit numbers, which every transaction changes. */
+/** The table with the number of commits. Every transaction changes it, so it stays open. */
 const OPEN = "store";
 /** Changes of this table are ignored instead of refused: queries are answered, but not counted. */
 const UNCOUNTED = "monthly_usage";

@@ -14,7 +14,7 @@ const SUM_OFFSET = MAGIC.length + ID_BYTES + 8;
 const RECORD_BYTES = SUM_OFFSET + 4;
 const SLOT_BYTES = 512;
 
-/** What the file says; `missing` and `damaged` files say nothing. */
+/** The content of the file. The states `missing` and `damaged` have none. */
 export type Witnessed =
   | { readonly state: "read"; readonly storeId: string; readonly commits: number }
   | { readonly state: "missing" | "damaged" };

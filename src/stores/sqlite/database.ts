@@ -16,7 +16,7 @@ import type { Statement, Values } from "./statement.ts";
 /** Matches statements that change rows. A match by mistake is harmless: it only empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
-/** What numbers the commits of a database. */
+/** The parts that number the commits of a database. */
 interface Counting {
   readonly storeId: string;
   readonly witness: CommitWitness;

@@ -1,4 +1,4 @@
-// The SQL of SQLite where it differs. A list is a JSON array, because SQLite limits the number of parameters.
+// The dialect of SQLite. A list is a JSON array, because SQLite limits the number of parameters.
 
 import { DEFAULT_SETTINGS } from "../../domain/project.ts";
 import type { Dialect } from "../dialect.ts";

@@ -101,7 +101,9 @@ export class SqliteEngine implements StoreEngine {
     return session.all<LeasedRow>(LEASE, { keys, first: taken.first, claimableAt });
   }
 
-  /** Pages of the file have zeros instead of erased rows (secure_delete), but the log has the pages before. */
+  /**
+   * In the main file, zeros replace erased rows (secure_delete). But the log still has earlier versions of the pages.
+   */
   async eraseTraces(): Promise<boolean> {
     return this.queue.run(() => this.writer.emptyLog());
   }

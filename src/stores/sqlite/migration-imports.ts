@@ -1,4 +1,4 @@
-// Migrations for imports with vectors, and for what an erased memory leaves in deliveries.
+// Migrations for imports with vectors, and for the erasure of a memory's data in deliveries.
 
 /** Adds the vectors that an import stored with memories, until these are indexed. */
 export const IMPORTED_VECTORS = `

@@ -8,7 +8,7 @@ import { SqliteDatabase, throwUncaught } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { inspect, type Ownership } from "./opening.ts";
 
-/** How a database that is opened for writing is opened. */
+/** Options for opening a database for writing. */
 export interface OpenOptions {
   /** Default: an uncaught exception, because a failed effect is a bug that nobody else would see. */
   readonly onEffectFailure?: EffectFailure;

@@ -16,7 +16,7 @@ import { EMPTY_WAL, readWal } from "./wal.ts";
 export interface Ownership {
   readonly log: Log;
   readonly quarantine: StoreQuarantine;
-  /** Whether to go on with what is left, instead of refusing to open it. */
+  /** Whether to open a file that has lost data, instead of refusing to. */
   readonly acceptsLoss: boolean;
 }
 
@@ -114,7 +114,7 @@ function inspectOwn(
   };
 }
 
-/** What the file lacks, as the end of a sentence; null if nothing. */
+/** Describes the commits that the file lacks, as the end of a sentence; null if it lacks none. */
 function lossOf(identity: FileIdentity | null, witness: Witnessed): string | null {
   if (witness.state !== "read") return null;
   if (identity === null) {

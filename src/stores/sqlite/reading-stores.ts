@@ -29,7 +29,7 @@ export interface ReadingStoreOptions {
   readonly call: CallStore;
 }
 
-/** What requests have noted and no thread has stored yet. */
+/** Notes of requests that no thread has stored yet: last uses of keys, and counts of activity. */
 export interface Noted {
   readonly lastUses: readonly (readonly [key: bigint, use: KeyUse])[];
   readonly activity: readonly NotedCount[];
@@ -37,7 +37,7 @@ export interface Noted {
 
 /** Stores of a reading thread. */
 export interface ReadingStores extends Stores {
-  /** What was noted since the last call, for the thread that writes; null if there is nothing. */
+  /** Returns and removes the notes since the last call, for the thread that writes; null if there are none. */
   takeNoted(): Noted | null;
   close(): void;
 }

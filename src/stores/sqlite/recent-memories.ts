@@ -1,6 +1,6 @@
-// Keeps memories that were read since the last change, so that their rows are not read again: a search reads its rows
-// twice. Only the process that has locked the data directory changes memories, so it is enough to count the changes of
-// this process.
+// A cache of memories that were read since the last change. It is useful because a search reads its rows twice. Only
+// the process that has locked the data directory changes memories, so it is enough to count the changes of this
+// process.
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Memory } from "../../domain/memory.ts";
@@ -11,7 +11,7 @@ import { type MemoryRow, toMemory } from "../rows/memory.ts";
 
 /** Maximum size of all kept memories in bytes, estimated: about 10,000 memories with little metadata. */
 const BYTES_MAX = 16 * 1024 * 1024;
-/** What a memory takes besides its metadata, in bytes. */
+/** Estimated size of a memory without its metadata, in bytes. */
 const MEMORY_BYTES = 1_600;
 
 interface Known {

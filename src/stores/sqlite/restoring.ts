@@ -14,12 +14,13 @@ const COLUMNS = "SELECT name FROM pragma_table_info($table)";
 /** SQLite's own table of the largest keys. It exists, but is not among the tables of the schema. */
 const SEQUENCE = "sqlite_sequence";
 
-/** Tables of a file that is not finished: how far it has come, and the triggers that it will have. */
+/** Table of an unfinished file with the progress of the restore. */
 const PROGRESS = "restoring_progress";
+/** Table of an unfinished file with the triggers that `finish` restores. */
 const TRIGGER_TABLE = "restoring_triggers";
 const HAS_PROGRESS = `SELECT name FROM sqlite_schema WHERE name = '${PROGRESS}'`;
 const KEPT_TRIGGERS = `SELECT name, sql FROM ${TRIGGER_TABLE}`;
-/** What the number of written parts is noted as. */
+/** Name under which the number of written parts is noted. */
 export const PARTS = "parts";
 
 /** A file that a restore fills. */
@@ -58,13 +59,13 @@ export class RestoringDatabase {
     return this.#database;
   }
 
-  /** How far something has come, as the last `note` says; null if there is none. */
+  /** The progress of something, as the last `note` set it; null if there is none. */
   progressOf(what: string): string | null {
     const sql = `SELECT done FROM ${PROGRESS} WHERE what = $what`;
     return this.#database.prepare<{ done: string }, NamedValues>(sql).get({ what })?.done ?? null;
   }
 
-  /** Notes how far something has come. */
+  /** Stores the progress of something. */
   note(what: string, done: string): void {
     const sql = `INSERT INTO ${PROGRESS} (what, done) VALUES ($what, $done)
       ON CONFLICT (what) DO UPDATE SET done = excluded.done`;
@@ -83,7 +84,7 @@ export class RestoringDatabase {
     });
   }
 
-  /** Notes how far several things have come, at once. */
+  /** Stores the progress of several things in one transaction. */
   noteAll(progress: Readonly<Record<string, string>>): void {
     this.#database.transaction(() => {
       for (const [what, done] of Object.entries(progress)) this.note(what, done);

@@ -68,7 +68,7 @@ export interface SqliteStores extends Stores {
   comparePages(
     onProgress: (done: number, total: number) => void,
   ): Promise<{ readonly pages: number; readonly damaged: readonly number[] }>;
-  /** What the rows know of the texts, for the comparison when those are opened. */
+  /** Numbers of commits of rows and texts. When texts are opened, they are compared, to notice lost commits. */
   readonly record: { readonly storeId: string; readonly textsCommits: number; readonly commits: () => number };
   /** Number of committed changes, for threads that read on connections of their own. */
   readonly changes: SharedCount;

@@ -7,7 +7,7 @@ import type { Eventually } from "../../kit/eventually.ts";
 export class WriteQueue {
   #last: Promise<void> | null = null;
 
-  /** Resolves when all earlier writers have ended. The result ends this one. */
+  /** Waits until all earlier writers have ended. The caller ends its turn with the returned function. */
   async take(): Promise<() => void> {
     const before = this.#last;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -15,6 +15,7 @@ import { Minus, Plus, RotateCcw } from "./icons.ts";
 const FIRST_SIZE = { width: 760, height: 460 };
 /** Height of the picture as a share of its width. */
 const HEIGHT_SHARE = 0.8;
+/** Bounds of the height in pixels. */
 const HEIGHT_MIN = 340;
 const HEIGHT_MAX = 720;
 const MARGIN = 48;

@@ -12,8 +12,8 @@ const FUNCTION = "mneme_refuse_change";
 const TRIGGER = "mneme_closed";
 
 /**
- * Tables that can still be changed: short-lived agreements of nodes, files of uploads, whose memories are refused
- * afterwards, and the progress of a move.
+ * Tables that can still be changed: short-lived state that nodes share, uploaded files (their memories are refused
+ * afterwards), and the progress of a move.
  */
 const OPEN = `'mneme_store', 'mneme_migration', 'kept_files', 'rate_windows', 'rate_slots', 'request_flights',
   'query_reservations', 'token_reservations', 'node_tasks', 'nodes'`;
@@ -53,8 +53,8 @@ const CLOSING = `SELECT coalesce(obj_description(pg_proc.oid, 'pg_proc'), '') AS
   WHERE proname = '${FUNCTION}' AND nspname = current_schema()`;
 
 /**
- * Refuses changes on all nodes from now on, unless they are refused already. Waits for those that have begun. Returns
- * an id of this closing: while it stays the same, no row has changed.
+ * Refuses changes on all nodes from now on, unless they are refused already. Waits for transactions in progress.
+ * Returns an id of this closing: while it stays the same, no row has changed.
  * @throws DatabaseError `busy` if one of them takes too long
  */
 export async function closeDatabase(client: Client): Promise<string> {

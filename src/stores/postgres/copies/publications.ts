@@ -1,5 +1,5 @@
-// Publications that are moved into the database with their bytes as they are, and the memories whose publications are
-// moved out of it. shared-index.ts stores and loads those of nodes.
+// Stores publications that are moved into the database, with unchanged bytes, and lists those that are moved out of it.
+// shared-index.ts stores and loads publications for nodes.
 
 import type { ProjectId } from "../../../domain/ids.ts";
 import type { WantedPublication } from "../../../ports/shared-index.ts";
@@ -98,7 +98,10 @@ export async function countPublications(client: Client): Promise<number> {
   return Number((await client.read(COUNT, [])).rows[0]?.count);
 }
 
-/** The publications of a project whose memories have larger keys, in the order of their keys; empty after the last. */
+/**
+ * The next publications of a project, whose memories have larger keys than the given one, in the order of their keys.
+ * Empty after the last one.
+ */
 export async function publishedAfter(
   client: Client,
   project: ProjectId,

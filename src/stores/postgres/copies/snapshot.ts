@@ -1,4 +1,4 @@
-// The database as it was at one moment: a read-only transaction that lasts as long as it is read.
+// A snapshot of the database: a read-only transaction that stays open while it is read.
 
 import { createHash } from "node:crypto";
 import { invariant } from "../../../domain/fault.ts";
@@ -56,7 +56,7 @@ const TEXT_TABLES: readonly CopiedTable[] = [
 
 type Row = Readonly<Record<string, RowValue>>;
 
-/** A read-only transaction. One statement at a time. */
+/** A read-only transaction. It runs one statement at a time. */
 export class DatabaseSnapshot implements StoreSnapshot {
   readonly rows: Reader;
   readonly index = [];

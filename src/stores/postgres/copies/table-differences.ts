@@ -12,8 +12,8 @@ export type CopiedRow = Readonly<Record<string, RowValue>>;
 export const NUMBERS: readonly string[] = ["sequences", "store", "sqlite_sequence"];
 
 /**
- * Tables that a copy does not have: identity and progress, publications (copied by compose/migration), files (parts of
- * their own), texts (tables of DuckDB in a copy), notes of changes, and what nodes agree on for a minute.
+ * Tables that a copy does not have: identity and progress, publications (copied by compose/migration), files (they have
+ * their own parts), texts (tables of DuckDB in a copy), numbered changes, and short-lived state that nodes share.
  */
 export const NOT_COPIED: readonly string[] = [
   ...["mneme_store", "mneme_migration", "chunk_keys", "project_service"],
@@ -22,13 +22,13 @@ export const NOT_COPIED: readonly string[] = [
   ...["token_reservations", "node_tasks", "nodes"],
 ];
 
-/** Columns of a copy that are not columns here, as expressions of SQL. */
+/** Columns of a copy that this database does not have, each with the SQL expression of its value. */
 export const COPIED_EXPRESSIONS: Readonly<Record<string, string>> = {
   "projects.served_lease": `coalesce((SELECT project_service.served_lease FROM project_service
     WHERE project_service.project_key = projects.project_key), 0)`,
 };
 
-/** Columns here that a copy does not have, or whose value is not the copied one. */
+/** Columns of this database that a copy does not have, or whose value differs from the copied one. */
 export const OWN_COLUMNS: Readonly<Record<string, (row: CopiedRow) => RowValue>> = {
   "projects.retention_days": ({ settings }) => {
     const { retention_days = DEFAULT_SETTINGS.retention_days } = JSON.parse(String(settings));

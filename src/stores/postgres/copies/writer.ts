@@ -29,7 +29,7 @@ const SET_NUMBERS: Readonly<Record<string, string>> = {
   lease: "SELECT setval('lease_tokens', $1::bigint, false)",
 };
 
-/** A text of which more pieces may follow. */
+/** A text of which further pieces may follow in the next parts. */
 interface OpenText {
   readonly row: CopiedRow;
   readonly pieces: string[];
@@ -104,7 +104,7 @@ export class DatabaseWriter implements CopySink {
     await this.#insert(connection, "project_service", served);
   }
 
-  /** Inserts rows with the columns that the table has. Rows that an unfinished part has inserted stay. */
+  /** Inserts rows, with only the columns that the table has. Rows that exist already stay. */
   async #insert(connection: Connection, table: string, rows: readonly CopiedRow[]): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;

@@ -11,6 +11,7 @@ const NODES_MAX = 300;
 const FIRST_ENTITIES = 16;
 /** Number of neighbours that are loaded of each entity at the start. */
 const FIRST_NEIGHBOURS = 10;
+/** Number of neighbours that are loaded of an entity that a person opens. */
 const OPENED_NEIGHBOURS = 30;
 
 /** The loaded entities with their neighbours and passages, by id. */

@@ -15,6 +15,7 @@ const TEXT_CHARACTERS = 220;
 const KEPT = 200;
 /** Width in pixels below which the canvas counts as narrow. */
 const NARROW = 560;
+/** Distance of the note from its point, in pixels. */
 const BESIDE = 14;
 /** Cache of loaded memories, by id. */
 const known = new Map<string, Memory>();
