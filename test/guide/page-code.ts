@@ -21,11 +21,11 @@ export interface CodeBlock {
 /** The blocks of a page, in order. @param page path in the repository */
 export function blocksOf(page: string): readonly CodeBlock[] {
   const text = readFileSync(join(ROOT, page), "utf8");
-  const fences = /(?:<!-- not run: ([^>]+?) -->\n+)?^```(\w*)\n(.*?)^```$/gms;
+  const fences = /(?:<!-- not run: ([^>]+?) -->\n+)?^( *)```(\w*)\n(.*?)^\2```$/gms;
   return [...text.matchAll(fences)].map((match) => {
-    const [whole, notRun = null, language = "", code = ""] = match;
+    const [whole, notRun = null, indentation = "", language = "", code = ""] = match;
     const line = text.slice(0, match.index + whole.indexOf("```")).split("\n").length;
-    return { language, code, line, notRun };
+    return { language, code: code.replaceAll(new RegExp(`^${indentation}`, "gm"), ""), line, notRun };
   });
 }
 

@@ -1,25 +1,37 @@
-// The code of the pages Start, Concepts and How-to runs as it is against a real server, and prints what the pages show.
-// Every block of them runs, or says in a comment above it why not.
+// The code of the guide's pages runs as it is against a real server, and prints what the pages show. Every block runs
+// here or in the test that is named below, or says in a comment above it why not.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SECTIONS } from "../../docs/site/contents.ts";
 import { NO_PYTHON, pythonWithClients } from "../support/python-clients.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
-import { blocksOf, type Language, missingLine, shownOutput } from "./page-code.ts";
+import { blocksOf, type CodeBlock, type Language, missingLine, shownOutput } from "./page-code.ts";
 
-/** Pages whose code other tests run: the files of these say how. */
-const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
-  "docs/mem0.md": "test/clients/mem0-pypi.test.ts",
+/** Code of pages that other tests run: by page and language, the file of the test. */
+const TESTED_ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "docs/mem0.md": { python: "test/clients/mem0-pypi.test.ts", js: "test/clients/mem0-pypi.test.ts" },
+  "docs/mcp.md": { ts: "test/mcp/tour.test.ts" },
+  "docs/openai.md": { python: "test/clients/openai-pypi.test.ts", js: "test/clients/openai-pypi.test.ts" },
+  "docs/sdk.md": { python: "test/sdk/python.test.ts", js: "test/sdk/typescript-calls.test.ts" },
+  "sdk/typescript/README.md": { js: "test/sdk/typescript-calls.test.ts" },
+  "sdk/python/README.md": { python: "test/sdk/python.test.ts" },
 };
 const LANGUAGES: readonly Language[] = ["sh", "js", "python"];
+/** Languages of blocks that are no code. */
+const SHOWN: readonly string[] = ["text", "json"];
 const python = pythonWithClients();
-const runs = SECTIONS.filter(({ title }) => ["Start", "Concepts", "How-to"].includes(title))
-  .flatMap(({ pages }) => pages.map(({ source }) => source))
-  .filter((source) => !Object.hasOwn(TESTED_ELSEWHERE, source));
+const sources = SECTIONS.flatMap(({ pages }) => pages.map(({ source }) => source));
+
+/** The blocks of a page that this test runs, or that say why it does not. */
+function blocksToRun(page: string): readonly CodeBlock[] {
+  const elsewhere = TESTED_ELSEWHERE[page] ?? {};
+  return blocksOf(page).filter(({ language }) => !SHOWN.includes(language) && elsewhere[language] === undefined);
+}
+const runs = sources.filter((page) => blocksToRun(page).length > 0);
 
 let server: RunningServer;
 let folder: string;
@@ -72,10 +84,10 @@ async function outputOf(page: string, language: Language, codes: readonly string
 }
 
 describe.each(runs.map((page) => [page]))("%s", (page) => {
-  const blocks = blocksOf(page);
+  const blocks = blocksToRun(page);
 
   test("every block of code runs, or says why not", () => {
-    const known: readonly string[] = [...LANGUAGES, "text"];
+    const known: readonly string[] = LANGUAGES;
     const silent = blocks.filter(({ language, notRun }) => notRun === null && !known.includes(language));
     expect(silent.map(({ line, language }) => `${page}:${line}: ${language} does not run; say why above it`)).toEqual(
       [],
@@ -100,6 +112,24 @@ describe.each(runs.map((page) => [page]))("%s", (page) => {
       },
     );
   }
+});
+
+test("code that another test runs is on the page, and the test names the page", () => {
+  for (const [page, tests] of Object.entries(TESTED_ELSEWHERE)) {
+    const languages = new Set(blocksOf(page).map(({ language }) => language));
+    for (const [language, file] of Object.entries(tests)) {
+      expect([page, languages.has(language)]).toEqual([page, true]);
+      expect([file, readFileSync(join(ROOT, file), "utf8").includes(page)]).toEqual([file, true]);
+    }
+  }
+});
+
+test("a reason for not running code names tests that exist", () => {
+  const named = sources
+    .flatMap((page) => blocksOf(page))
+    .flatMap(({ notRun }) => notRun?.match(/test\/[\w./-]+/g) ?? []);
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 test("the runner notices output that a page does not show, and a missing comment is no output", () => {
