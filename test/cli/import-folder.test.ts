@@ -6,6 +6,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -13,8 +14,9 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { Client } from "../../src/cli/client.ts";
 import { readState } from "../../src/cli/folder/state.ts";
 import { externalIdOf, FolderSync, SETTLE_MS } from "../../src/cli/folder/sync.ts";
@@ -62,14 +64,32 @@ function put(path: string, content: string | Uint8Array, changed: "long ago" | "
   if (changed === "long ago") utimesSync(join(root, path), LONG_AGO, LONG_AGO);
 }
 
+/** Looks a path up as macOS and Windows do: whatever the case and the Unicode form of its names. */
+async function lookUpAnyCase(path: string): Promise<unknown> {
+  const folded = (name: string) => name.normalize("NFD").toLowerCase();
+  let found = root;
+  for (const name of relative(root, path).split("/")) {
+    found = join(found, readdirSync(found).find((each) => folded(each) === folded(name)) ?? name);
+  }
+  return lstat(found);
+}
+
 /** A run of the command on the folder: it knows what an earlier one wrote. */
-function run(deletes = false, url = `http://127.0.0.1:${server.port}`): FolderSync {
+function run(
+  deletes = false,
+  { url = `http://127.0.0.1:${server.port}`, lookUp = undefined as typeof lookUpAnyCase | undefined } = {},
+): FolderSync {
   const statePath = join(base, `${root.split("/").at(-1)}.json`);
   const state = readState(statePath);
   if (state === null) throw new Error("the state is damaged");
   const report = { say: (line: string) => void lines.push(line), progress: () => undefined };
   const client = new Client(url, TEST_KEY, clock);
-  return new FolderSync({ root, userId: null, deletes, statePath }, state, { client, clock, report });
+  return new FolderSync({ root, userId: null, deletes, statePath }, state, {
+    client,
+    clock,
+    report,
+    ...(lookUp && { lookUp }),
+  });
 }
 
 /** The memories of the folder: path and text, by id. */
@@ -145,6 +165,72 @@ describe("a pass", () => {
     put("copy.txt", "Alpha.");
     renameSync(join(root, "new/b.txt"), join(root, "new/b.md"));
     expect(await run().pass()).toMatchObject({ sent: 2, moved: 0 });
+  });
+
+  test("moves the memory of a file whose name changes only by case or Unicode form, and never loses it", async () => {
+    for (const lookUp of [undefined, lookUpAnyCase]) {
+      const [composed, decomposed] = ["Caf\u00e9.txt", "Cafe\u0301.txt"];
+      put("a.md", "Alpha.");
+      put("Docs/x.txt", "The same.");
+      put("Docs/y.txt", "The same.");
+      put(composed, "Coffee.");
+      put("b.txt", "Beta.");
+      put("end.txt", "End.");
+      expect(await run(true, { lookUp }).pass()).toMatchObject({ failing: 0, waiting: 0 });
+      const names = [
+        ["a.md", "A.md"],
+        ["Docs/x.txt", "docs/X.txt"],
+        ["Docs/y.txt", "docs/y.TXT"],
+        [composed, decomposed],
+        ["b.txt", "B.txt"],
+      ] as const;
+      const before = await Promise.all(names.map(([old]) => idOf(old)));
+      renameSync(join(root, "Docs"), join(root, "docs"));
+      for (const [old, next] of names) renameSync(join(root, old.replace("Docs", "docs")), join(root, next));
+      put("B.txt", "Beta, changed too.");
+      expect(await run(true, { lookUp }).pass()).toMatchObject({ moved: 4, sent: 1, deleted: 0, left: 0, failing: 0 });
+      expect(await Promise.all(names.map(([, next]) => idOf(next)))).toEqual(before);
+      expect(await contents()).toEqual({
+        ...{ "A.md": "Alpha.", "docs/X.txt": "The same.", "docs/y.TXT": "The same.", [decomposed]: "Coffee." },
+        ...{ "B.txt": "Beta, changed too.", "end.txt": "End." },
+      });
+      const second = run(true, { lookUp });
+      for (let look = 0; look < 3; look++) {
+        expect(await second.pass()).toMatchObject({ moved: 0, sent: 0, deleted: 0, waiting: 0, left: 0 });
+        clock.advance(SETTLE_MS);
+      }
+      expect((await stored()).size).toBe(6);
+      // what is really gone is deleted
+      rmSync(join(root, "A.md"));
+      const third = run(true, { lookUp });
+      await third.pass();
+      clock.advance(SETTLE_MS);
+      expect(await third.pass()).toMatchObject({ deleted: 1 });
+      expect(await idOf("A.md")).toBeUndefined();
+      for (const id of (await stored()).keys()) await mneme.call("DELETE", `/v1/memories/${id}`);
+      rmSync(join(base, `${root.split("/").at(-1)}.json`));
+      for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
+    }
+  });
+
+  test("keeps the memory of a renamed file until the file can be sent under its new name", async () => {
+    put("log.txt", "One.");
+    put("other.txt", "Other.");
+    await run().pass();
+    const id = await idOf("log.txt");
+    rmSync(join(root, "log.txt"));
+    const watched = run(true, { lookUp: lookUpAnyCase });
+    for (let look = 0; look < 4; look++) {
+      put("LOG.txt", `One, and ${"more, ".repeat(look)}`); // it is being written all the time
+      utimesSync(join(root, "LOG.txt"), clock.now() / 1000, clock.now() / 1000);
+      expect(await watched.pass()).toMatchObject({ sent: 0, deleted: 0 });
+      clock.advance(SETTLE_MS);
+      expect(await idOf("log.txt")).toBe(id);
+    }
+    put("LOG.txt", "Two.");
+    expect(await watched.pass()).toMatchObject({ sent: 1, deleted: 0 });
+    expect(await contents()).toEqual({ "LOG.txt": "Two.", "other.txt": "Other." });
+    expect(await idOf("LOG.txt")).toBe(id);
   });
 
   test("waits for files that are being written", async () => {

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, open } from "node:fs/promises";
+import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { LIMITS } from "../../domain/limits.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -66,6 +66,15 @@ interface Failure {
   readonly retryAt: number;
 }
 
+/** What the synchronisation calls. */
+export interface FolderDependencies {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly report: Report;
+  /** How the file system looks up a stored path, whose case or Unicode form it may disregard. Default: lstat. */
+  readonly lookUp?: (path: string) => Promise<unknown>;
+}
+
 /** A folder and the memories of its files. */
 export class FolderSync {
   /** Files that are not stored as they are, and since when they look like this. */
@@ -82,7 +91,7 @@ export class FolderSync {
   constructor(
     private readonly options: FolderOptions,
     private readonly state: FolderState,
-    private readonly uses: { readonly client: Client; readonly clock: Clock; readonly report: Report },
+    private readonly uses: FolderDependencies,
   ) {}
 
   /**
@@ -160,13 +169,39 @@ export class FolderSync {
   }
 
   /** The stored files that no longer exist. A file that exists, but is now ignored, is not among them. */
-  async #goneIn({ files }: FoundFiles): Promise<Map<string, StoredFile>> {
-    const gone = new Map<string, StoredFile>();
+  async #goneIn({ files }: FoundFiles): Promise<GoneFiles> {
+    const { root } = this.options;
+    const { lookUp = lstat } = this.uses;
+    const gone = new GoneFiles();
+    const names = new Map<string, Promise<ReadonlySet<string> | null>>();
     for (const [path, file] of this.state.stored) {
       if (files.has(path)) this.#missed.delete(path);
-      else if ((await lstat(join(this.options.root, path)).catch(nullIfAbsent)) === null) gone.set(path, file);
+      else if ((await lookUp(join(root, path)).catch(nullIfAbsent)) === null) gone.set(path, file);
+      else if (!(await this.#isListed(path, names))) gone.set(path, file);
     }
     return gone;
+  }
+
+  /**
+   * Whether the folders on the way to a file that was found list the names in its path exactly. If not, the file was
+   * renamed: some file systems find `A.md` as `a.md` too, or one Unicode form of a name by the other. A folder that
+   * cannot be listed counts as one that lists them.
+   * @param names the names in the folders that were listed so far in this pass; null for one that cannot be listed
+   */
+  async #isListed(path: string, names: Map<string, Promise<ReadonlySet<string> | null>>): Promise<boolean> {
+    const steps = path.split("/");
+    for (const [at, name] of steps.entries()) {
+      const folder = join(this.options.root, ...steps.slice(0, at));
+      const listed =
+        names.get(folder) ??
+        readdir(folder).then(
+          (found) => new Set(found),
+          () => null,
+        );
+      names.set(folder, listed);
+      if ((await listed)?.has(name) === false) return false;
+    }
+    return true;
   }
 
   /** The files to send now. Counts those that may still be changing. */
@@ -192,7 +227,7 @@ export class FolderSync {
   }
 
   /** Stores a file. Returns how; null if the server has it already, or refuses it. */
-  async #bring(file: FoundFile, gone: Map<string, StoredFile>): Promise<"sent" | "moved" | "waiting" | null> {
+  async #bring(file: FoundFile, gone: GoneFiles): Promise<"sent" | "moved" | "waiting" | null> {
     const { path, bytes, mtimeMs } = file;
     const { stored, refused } = this.state;
     const refuse = (why: string) => {
@@ -211,8 +246,9 @@ export class FolderSync {
       stored.set(path, { ...known, bytes, mtimeMs });
       return null;
     }
-    const moved = known === undefined ? await this.#move(file, sha256, gone) : false;
-    if (moved) return "moved";
+    // a file that was renamed and changed keeps its memory, and is sent
+    const moved = known === undefined ? await this.#move(file, sha256, gone) : null;
+    if (moved?.sha256 === sha256) return "moved";
     try {
       const memory = await this.uses.client.sendForm("/v1/memories/upload", () => this.#formOf(path, content));
       if (typeof memory.id !== "string") throw new Error("was answered without a memory");
@@ -236,49 +272,50 @@ export class FolderSync {
   }
 
   /**
-   * If a file that is gone had the same content as this one, gives its memory to this one. Returns false if there is no
-   * such file.
+   * Gives the memory of a file that is gone to this one: of a file with the same content, or of one whose name differs
+   * only by case or Unicode form. Returns the file that is gone; null if there is no such file.
    */
-  async #move({ path, bytes, mtimeMs }: FoundFile, sha256: string, gone: Map<string, StoredFile>): Promise<boolean> {
+  async #move({ path, bytes, mtimeMs }: FoundFile, sha256: string, gone: GoneFiles): Promise<StoredFile | null> {
     const { root } = this.options;
-    // with another extension, the same bytes may be another format, with another text
-    const isMoved = ([old, file]: [string, StoredFile]) => file.sha256 === sha256 && extname(old) === extname(path);
-    const before = [...gone].find(isMoved);
-    if (before === undefined) return false;
-    const [old, { id }] = before;
+    const before = gone.movedTo(path, sha256);
+    if (before === null) return null;
+    const [old, file] = before;
     gone.delete(old); // at once, because another file is sent at the same time
     const change = { externalId: externalIdOf(root, path), metadata: { folder: basename(root), path } };
     try {
-      await this.uses.client.send("PUT", `/v1/memories/${id}`, change);
+      await this.uses.client.send("PUT", `/v1/memories/${file.id}`, change);
     } catch (error) {
       // the memory is gone, or another one has the new path: the file is sent
-      if (error instanceof RequestRefused && (error.status === 404 || error.status === 409)) return false;
-      gone.set(old, before[1]);
+      if (error instanceof RequestRefused && (error.status === 404 || error.status === 409)) return null;
+      gone.set(old, file);
       throw error;
     }
     this.state.stored.delete(old);
     this.#missed.delete(old);
-    this.state.stored.set(path, { id, bytes, mtimeMs, sha256 });
-    return true;
+    this.state.stored.set(path, file.sha256 === sha256 ? { ...file, bytes, mtimeMs } : file);
+    return file;
   }
 
   /**
    * Deletes the memories of files that are gone for `SETTLE_MS`, if that is wanted. Files below a folder that is
-   * unreadable or no longer mounted are kept.
+   * unreadable or no longer mounted are kept, and so are those that have another name by now and are not sent yet.
    */
   async #remove(
     gone: ReadonlyMap<string, StoredFile>,
-    { unreadable, mounts }: FoundFiles,
+    { files, unreadable, mounts }: FoundFiles,
     counts: { deleted: number; waiting: number; left: number },
   ): Promise<void> {
     const now = this.uses.clock.now();
     const lost = [...this.state.mounts].filter((path) => path !== "" && !mounts.includes(path));
     const isUnsure = (path: string) => [...lost, ...unreadable.keys()].some((each) => isWithin(path, each));
+    const { stored, refused } = this.state;
+    const unsent = new Set([...files.keys()].filter((path) => !stored.has(path) && !refused.has(path)).map(folded));
     for (const [path, { id }] of gone) {
       if (!this.options.deletes || isUnsure(path)) {
         counts.left++;
         continue;
       }
+      if (unsent.has(folded(path))) continue;
       const since = this.#missed.get(path) ?? now;
       this.#missed.set(path, since);
       if (now - since < SETTLE_MS) {
@@ -371,6 +408,35 @@ async function contentOf(path: string, found: FoundFile): Promise<Uint8Array<Arr
 /** The message of an error, for people. */
 function reasonOf(error: unknown): string {
   return systemErrorText(error) ?? errorMessage(error);
+}
+
+/** Stored files that no longer exist, by path. */
+class GoneFiles extends Map<string, StoredFile> {
+  /** Paths by what they share with those that differ from them only by case or Unicode form. */
+  readonly #byName = new Map<string, string>();
+
+  override set(path: string, file: StoredFile): this {
+    this.#byName.set(folded(path), path);
+    return super.set(path, file);
+  }
+
+  /** The file that probably became the one at this path; null if there is none. */
+  movedTo(path: string, sha256: string): readonly [path: string, file: StoredFile] | null {
+    const name = this.#byName.get(folded(path));
+    const renamed = name === undefined ? undefined : this.get(name);
+    if (name !== undefined && renamed?.sha256 === sha256) return [name, renamed];
+    // with another extension, the same bytes may be another format, with another text
+    const extension = folded(extname(path));
+    for (const [old, file] of this) {
+      if (file.sha256 === sha256 && folded(extname(old)) === extension) return [old, file];
+    }
+    return name === undefined || renamed === undefined ? null : [name, renamed];
+  }
+}
+
+/** A path in the form that it shares with those that differ from it only by case or Unicode form. */
+function folded(path: string): string {
+  return path.normalize("NFC").toLowerCase().normalize("NFC");
 }
 
 type Size = Pick<FoundFile, "bytes" | "mtimeMs">;

@@ -87,14 +87,14 @@ async function patternsOf(path: string): Promise<ReturnType<typeof ignore> | nul
   const found = await lstat(path).catch(nullIfMissing);
   if (found === null || !found.isFile()) return null;
   if (found.size > IGNORE_BYTES_MAX) throw new Error(`${IGNORE_FILE} has more than ${IGNORE_BYTES_MAX} bytes`);
-  return ignore().add(await readFile(path, "utf8"));
+  return ignore().add((await readFile(path, "utf8")).normalize());
 }
 
 /** Whether a path is excluded. The last pattern that matches it decides; those of inner folders come last. */
 function isIgnored(path: string, levels: readonly Level[]): boolean {
   let isOut = false;
   for (const { base, rules } of levels) {
-    const { ignored, unignored } = rules.test(path.slice(base.length));
+    const { ignored, unignored } = rules.test(path.slice(base.length).normalize()); // in the form of the patterns
     if (ignored) isOut = true;
     else if (unignored) isOut = false;
   }
