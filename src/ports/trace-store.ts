@@ -16,7 +16,7 @@ export interface Subject {
   readonly projectKey: bigint;
   /** Key of the user; null for other subjects. */
   readonly userKey: bigint | null;
-  /** All of its memories in any state, deleted ones included. */
+  /** All of its memories in any state, deleted ones included: of a memory also those of the files in its file. */
   readonly memories: readonly { readonly key: MemoryKey; readonly id: string; readonly isLive: boolean }[];
 }
 

@@ -17,7 +17,6 @@ import type { PublishedMemories } from "../ports/chunk-index.ts";
 import type { DeletionStore } from "../ports/deletion-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
-import { mayHaveParts } from "./container-parts.ts";
 import { hideAfterCommit } from "./memories.ts";
 import { countMatching } from "./memory-counts.ts";
 
@@ -214,8 +213,8 @@ async function groupsOf(
   projectId: ProjectId,
   deleted: readonly Memory[],
 ): Promise<readonly (readonly MemoryKey[])[]> {
-  const containers = deleted.filter(mayHaveParts).map(({ id }) => id);
-  const counts = await memories.partCounts(projectId, containers);
+  const ids = deleted.map(({ id }) => id); // not only those of containers: the parts of an earlier content may be left
+  const counts = await memories.partCounts(projectId, ids);
   const [withParts, others] = [deleted.filter(({ id }) => counts.has(id)), deleted.filter(({ id }) => !counts.has(id))];
   return [...(others.length === 0 ? [] : [others.map(({ key }) => key)]), ...withParts.map(({ key }) => [key])];
 }

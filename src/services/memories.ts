@@ -460,7 +460,9 @@ function notKept(source: MemorySource | null): Fault {
   const why =
     source === null
       ? "This memory was not made from a file."
-      : "The file of this memory was not kept: set `keep_files` in the project, and send the file again.";
+      : source.container !== undefined
+        ? `A file in a file is kept with it only: ask for the file of memory ${source.container}.`
+        : "The file of this memory was not kept: set `keep_files` in the project, and send the file again.";
   return new Fault("file_not_found", why);
 }
 

@@ -13,12 +13,15 @@ import { keptFileOf } from "./rows/memory-file.ts";
 import type { InTransaction, Session } from "./session.ts";
 
 const MEMORIES = `SELECT memory_key AS key, id, deleted_at FROM memories WHERE project_key = $project`;
+const PARTS = ({ container, isIn }: Dialect) => `${MEMORIES} AND ${container} ${isIn("containers", "text")}`;
 const END_RETENTION = ({ isIn }: Dialect) =>
   `UPDATE memories SET is_purge_asked = 1 WHERE memory_key ${isIn("keys")} AND deleted_at IS NOT NULL`;
 const ANSWERS_FROM = ({ isIn }: Dialect) =>
   `SELECT count(DISTINCT message_key) AS n FROM message_sources WHERE memory_key ${isIn("keys")}`;
 const FILES = ({ isIn }: Dialect) =>
   `SELECT source, original_file FROM memories WHERE memory_key ${isIn("keys")} AND source IS NOT NULL`;
+
+type Row = { readonly key: MemoryKey; readonly id: string; readonly deleted_at: bigint | null };
 
 function termsIn({ isIn }: Dialect): OwnerTerms {
   return { project: "$project", user: "$user", userId: "$id", keys: isIn("keys"), ids: isIn("ids", "text") };
@@ -40,12 +43,11 @@ export class StoredTraces implements TraceStore {
 
   async find(kind: SubjectKind, id: string, project: string | null): Promise<Subject> {
     return this.write(async (rows) => {
-      const named = kind === "project" ? id : project;
-      const first = await projectNamed(rows, named);
+      const first = await projectNamed(rows, kind === "project" ? id : project);
       const userKey = kind === "user" ? await userKeyOf(rows, first.key, id) : null;
       const where = { memory: "AND id = $id", user: "AND user_key = $user", project: "" }[kind];
-      type Row = { readonly key: MemoryKey; readonly id: string; readonly deleted_at: bigint | null };
-      const owned = await rows.all<Row>(`${MEMORIES} ${where}`, { project: first.key, id, user: userKey });
+      const named = await rows.all<Row>(`${MEMORIES} ${where}`, { project: first.key, id, user: userKey });
+      const owned = kind === "memory" ? [...named, ...(await partsOf(rows, first.key, named))] : named;
       const memories = owned.map((row) => ({ key: row.key, id: row.id, isLive: row.deleted_at === null }));
       if (kind === "memory" && memories.length === 0) {
         throw new Fault("memory_not_found", `There is no memory ${id} in project ${first.id}, not even a deleted one.`);
@@ -90,6 +92,13 @@ export class StoredTraces implements TraceStore {
       for (const sql of userErasure(termsIn(rows.dialect))) await rows.run(sql, { project, user, id });
     });
   }
+}
+
+/** The memories of files in the file of a memory, live or deleted, and of those deeper in them. */
+async function partsOf(rows: Session, project: bigint, memories: readonly Row[]): Promise<readonly Row[]> {
+  if (memories.length === 0) return [];
+  const parts = await rows.all<Row>(PARTS, { project, containers: memories.map(({ id }) => id) });
+  return [...parts, ...(await partsOf(rows, project, parts))];
 }
 
 async function userKeyOf(rows: Session, project: bigint, id: string): Promise<bigint> {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
+import { strToU8, zipSync } from "fflate";
 import { WORD_PORTS } from "../in-memory/ports.ts";
 import { fileForm, formRequest } from "../support/forms.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
@@ -29,7 +30,7 @@ async function tenant(settings: object = { keep_files: true }) {
       const now = await call("GET", `/v1/memories/${answer.body.id}`);
       return now.body.status === "processing" ? null : now;
     });
-  const upload = async (name: string, content: string, fields = {}): Promise<Answered> =>
+  const upload = async (name: string, content: string | Uint8Array, fields = {}): Promise<Answered> =>
     mneme.send(formRequest("http://mneme.test/v1/memories/upload", fileForm(name, content, fields), { headers }));
   const used = async () => (await call("GET", "/v1/usage")).body.storage_bytes.used;
   /** The answer to a request for the file of a memory, as bytes. */
@@ -207,6 +208,72 @@ test("a file that is sent again is kept from then on, and one that fails to be r
   expect((await file(failed.id)).text).toBe(broken);
   await call("POST", `/v1/memories/${failed.id}/retry`);
   expect((await settled(await call("GET", `/v1/memories/${failed.id}`))).body.source.is_kept).toBe(true);
+});
+
+test("the file of a container is kept with the container only, goes with it, and counts once", async () => {
+  const { call, upload, settled, used, file } = await tenant({ keep_files: true, retention_days: 0 });
+  const before = new Set(files());
+  const added = () => files().filter((name) => !before.has(name));
+  const text = (content: string) => strToU8(content);
+  const inner = zipSync({ "deep.txt": text("Deep in the box.") });
+  const archive = zipSync({ "a.txt": text("Alpha."), "b.txt": text("Beta."), "inner.zip": inner });
+  const settledParts = async (id: string) => {
+    const list = async (of: string): Promise<Answered["body"][]> =>
+      (await call("GET", `/v1/memories?container=${of}&limit=100`)).body.data;
+    return until("all parts are read", async () => {
+      const parts = await list(id);
+      for (const part of [...parts]) if (part.parts !== undefined) parts.push(...(await list(part.id)));
+      return parts.length > 0 && parts.every(({ status }) => status !== "processing") ? parts : null;
+    });
+  };
+  const { body: first } = await settled(await upload("box.zip", archive, { externalId: "box" }));
+  const parts = await settledParts(first.id);
+  expect(parts.map(({ source }) => [source.path, source.is_kept]).sort()).toEqual([
+    ["a.txt", false],
+    ["b.txt", false],
+    ["deep.txt", false],
+    ["inner.zip", false],
+  ]);
+  expect(first.source.is_kept).toBe(true);
+  const whole = await file(first.id);
+  expect([whole.status, whole.headers.get("content-type"), whole.headers.get("content-length")]).toEqual([
+    200,
+    "application/zip",
+    String(archive.length),
+  ]);
+  expect((await file(first.id, { range: "bytes=0-1" })).text).toBe("PK");
+  for (const { id, source } of parts) {
+    const { status, text: body } = await file(id);
+    expect([status, JSON.parse(body).error.code]).toEqual([404, "file_not_found"]);
+    expect(JSON.parse(body).error.message).toContain(source.container);
+  }
+  expect(added()).toHaveLength(1);
+  const texts = [first, ...parts].reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+  expect(await used()).toBe(archive.length + texts);
+
+  // new content takes the place of the file and of the parts
+  const { body: second } = await settled(
+    await upload("box.zip", zipSync({ "c.txt": text("Gamma.") }), { externalId: "box" }),
+  );
+  expect(second.id).toBe(first.id);
+  expect((await settledParts(first.id)).map(({ source }) => source.path)).toEqual(["c.txt"]);
+  expect(added()).toHaveLength(1);
+
+  // a part that is deleted alone leaves the file of the container
+  const [gamma] = await settledParts(first.id);
+  expect((await call("DELETE", `/v1/memories/${gamma.id}?purge=true`)).status).toBe(204);
+  expect((await file(first.id)).status).toBe(200);
+  expect((await call("DELETE", `/v1/memories/${first.id}?purge=true`)).status).toBe(204);
+  expect([(await file(first.id)).status, added(), await used()]).toEqual([404, [], 0]);
+});
+
+test("a container that is deleted before its new content is read takes the parts of the earlier one along", async () => {
+  const { call, upload, settled } = await tenant();
+  const box = zipSync({ "a.txt": strToU8("Alpha."), "b.txt": strToU8("Beta.") });
+  const { body } = await settled(await upload("box.zip", box));
+  await call("PUT", `/v1/memories/${body.id}`, { content: "By hand." });
+  expect((await call("DELETE", `/v1/memories/${body.id}`)).status).toBe(204);
+  expect((await call("GET", "/v1/memories")).body.data).toEqual([]);
 });
 
 test("a kept file that is lost or cut is an error of the server, which names the remedy", async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { strToU8, zipSync } from "fflate";
 import { backup, restore } from "../../src/cli/backup.ts";
 import { forgetCommand } from "../../src/cli/forget.ts";
 import { migrateCommand } from "../../src/cli/migrate.ts";
@@ -68,10 +69,15 @@ async function settled({ call }: TestService): Promise<void> {
 
 /** Its file has two pieces in a database, and its text is short. */
 const MANUAL = `<p>Turn the brass valve to the left.</p><!--${"All is well. ".repeat(100_000)}-->`;
+/** An archive with two files. */
+const BOX = zipSync(
+  { "a.txt": strToU8("The anchor is red."), "b.txt": strToU8("The buoy is green.") },
+  { mtime: new Date("2026-01-02T03:04:05") },
+);
 const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
 
 /** Uploads a file, waits until it is read, and returns the id of its memory. */
-async function upload(service: TestService, name: string, content: string): Promise<string> {
+async function upload(service: TestService, name: string, content: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const form = new FormData();
   form.set("file", new File([content], name));
   const url = "http://mneme.test/v1/memories/upload";
@@ -90,6 +96,24 @@ async function keptFiles(service: TestService, key = headers): Promise<ReadonlyM
     files.set(id, await (await service.service.handle(request)).text());
   }
   return files;
+}
+
+/** The column `container` of the memories of a database that have one: lists of parts use its index. */
+const containersIn = ({ dataDir, url }: Place) =>
+  (storedRows({ dataDir, database: url }).get("memories") ?? []).flatMap(({ container }) => container ?? []);
+
+/** Paths and completion of the files in the archive, by its memory. */
+async function partsOfBox(service: TestService, key = headers) {
+  const { body } = await service.call("GET", "/v1/memories?limit=100", undefined, key);
+  const { id, parts } = body.data.find(
+    ({ source }: { source?: { filename?: string } }) => source?.filename === "box.zip",
+  );
+  const { body: listed } = await service.call("GET", `/v1/memories?container=${id}`, undefined, key);
+  const paths = listed.data.map(({ source, content }: { source: { path: string }; content: string }) => [
+    source.path,
+    content,
+  ]);
+  return { id, parts, paths };
 }
 
 async function fill(service: TestService): Promise<void> {
@@ -111,6 +135,7 @@ async function fill(service: TestService): Promise<void> {
   await upload(service, "broken.pdf", `%PDF-1.4\n${"damaged ".repeat(99)}`);
   await call("PUT", "/v1/project", { keep_files: true });
   await upload(service, "manual.html", MANUAL);
+  await upload(service, "box.zip", BOX);
   await settled(service);
 }
 
@@ -159,6 +184,7 @@ withPostgres("commands on copies", () => {
     await stop();
     await migrateCommand(["--from", from.dataDir, "--to", to.url ?? ""], startOn(from));
     expect(await exported(to, "moved-to.jsonl")).toEqual(before);
+    expect(containersIn(to)).toHaveLength(2);
     expect(models.map(({ id }) => id)).toEqual(["far"]);
     expect(modelsOf(to)).toEqual(models);
   });
@@ -200,19 +226,28 @@ withPostgres("commands on copies", () => {
     test("an exported project is imported with the same content and vectors, and found again", async () => {
       const lines = await exported(place, `${kind}.jsonl`, "--vectors");
       expect(lines.some((line) => line.startsWith('{"type":"vectors"'))).toBe(true);
-      expect(lines.filter((line) => line.includes('"kept_file":true')).length).toBe(1);
-      expect([...(await keptFiles(server.service)).values()]).toEqual([MANUAL]);
+      expect(lines.filter((line) => line.includes('"kept_file":true')).length).toBe(2);
+      expect([...(await keptFiles(server.service)).values()]).toEqual([Buffer.from(BOX).toString(), MANUAL]);
+      expect(await partsOfBox(server.service)).toMatchObject({
+        parts: { total: 2, completed: 2, failed: 0 },
+        paths: [
+          ["b.txt", "The buoy is green."],
+          ["a.txt", "The anchor is red."],
+        ],
+      });
       const target = await newPlace(kind, `imported-${kind}`);
       const other = await serve(target);
       const said = await importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
       const [, id = ""] = /Project (\S+) is imported/.exec(said) ?? [];
       await until("all are indexed", () => {
         const rows = storedRows({ ...target, database: target.url }).get("memories") ?? [];
-        return rows.length === 5 && rows.every(({ status }) => status !== "processing");
+        return rows.length === 8 && rows.every(({ status }) => status !== "processing");
       });
       expect(await exported(target, `${kind}-again.jsonl`, "--project", id, "--vectors")).toEqual(lines);
       const key = { authorization: `Bearer ${other.service.addKey(["*"], id)}` };
       if (kind === "embedded") expect(await keptFiles(other.service, key)).toEqual(await keptFiles(server.service));
+      if (kind === "embedded") expect(await partsOfBox(other.service, key)).toEqual(await partsOfBox(server.service));
+      else expect(containersIn(target)).toHaveLength(2);
       expect((await verifyCommand(flagsOf(target), startOn(target))).exitCode).toBe(0);
       const again = importProject([path(`${kind}.jsonl`), ...flagsOf(target)], startOn(target));
       expect(await failureOf(again)).toContain("exists already");
@@ -222,13 +257,15 @@ withPostgres("commands on copies", () => {
 
     test("a backup is restored to the same content, and the same models with their curves", async () => {
       const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
-      expect(said).toContain("5 memories and 1 unread uploads");
+      expect(said).toContain("8 memories and 1 unread uploads");
       const restored = { dataDir: path(`restored-${kind}`), url: null };
       await restore([path(`backup-${kind}`), ...flagsOf(restored)], startOn(restored));
       expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
       expect(modelsOf(restored)).toEqual(modelsOf(place));
       const opened = await serve(restored);
       expect(await keptFiles(opened.service)).toEqual(await keptFiles(server.service));
+      await settled(opened.service); // its index is built
+      expect(await partsOfBox(opened.service)).toEqual(await partsOfBox(server.service));
       await opened.stop();
       const withIndex = backup([path(`backup-${kind}`), ...flagsOf(place), "--with-index"], startOn(place));
       expect(await failureOf(withIndex)).toContain(kind === "postgres" ? "leave --with-index out" : "no failure");
@@ -255,7 +292,7 @@ withPostgres("commands on copies", () => {
       const said = await reindexCommand(flagsOf(place), startOn(place));
       isDone = true;
       await searches;
-      expect(said).toContain("4 of 4 memories rebuilt");
+      expect(said).toContain("7 of 7 memories rebuilt");
       expect(await search(server.service, "the key of the boathouse")).toEqual(before);
       if (other === null) return;
       expect(await search(other.service, "the key of the boathouse")).toEqual(before);
@@ -360,12 +397,22 @@ withPostgres("commands on copies", () => {
       const file = await upload(server.service, "zeppelin.txt", "Zeppelins are kept here.");
       const ofFile = JSON.parse(await forgetCommand(["memory", file, ...flagsOf(place)], startOn(place)));
       expect(ofFile.erased.uploads).toEqual({ files: 0, kept_files: 1 });
+      const { id: box } = await partsOfBox(server.service);
+      const ofBox = JSON.parse(await forgetCommand(["memory", box, ...flagsOf(place)], startOn(place)));
+      expect(ofBox.erased[store].memories).toBe(3);
+      expect(ofBox.erased.uploads).toEqual({ files: 0, kept_files: 1 });
+      // parts that were deleted with their container do not wait for the end of the retention
+      const second = await upload(server.service, "box.zip", BOX);
+      await until("the files in it are read", async () => (await partsOfBox(server.service)).parts.completed === 2);
+      expect((await call("DELETE", `/v1/memories/${second}`)).status).toBe(204);
+      const ofDeleted = JSON.parse(await forgetCommand(["memory", second, ...flagsOf(place)], startOn(place)));
+      expect(ofDeleted.erased[store].memories).toBe(3);
       const ofUser = JSON.parse(await forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)));
       expect(ofUser.erased[store]).toMatchObject({ memories: 1, users: 1, chats: 1, messages: 2, user_events: 1 });
       const rows = JSON.stringify([...storedRows({ ...place, database: place.url })], (_, value) =>
         typeof value === "bigint" ? String(value) : value,
       );
-      for (const erased of ["zeppelins", "balloons", "zeppelin.txt", "barometer", '"ada"'])
+      for (const erased of ["zeppelins", "balloons", "zeppelin.txt", "barometer", '"ada"', "buoy", "a.txt", "box.zip"])
         expect([erased, rows.includes(erased)]).toEqual([erased, false]);
       expect((await search(server.service, "barometer boathouse zeppelins")).length).toBeGreaterThan(0);
       expect(await failureOf(forgetCommand(["user", "ada", ...flagsOf(place)], startOn(place)))).toContain("no user");

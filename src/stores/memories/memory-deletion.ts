@@ -41,10 +41,10 @@ function keysOf(rows: readonly KeyRow[]): readonly MemoryKey[] {
   return rows.map(({ memory_key }) => memory_key as MemoryKey);
 }
 
-/** Whether the memory was made from a file that can contain others. */
+/** Whether the memory is made from a file that can contain others, or an earlier content of it may have been. */
 function mayHaveParts(row: MemoryRow): boolean {
   const source = storedSource(row);
-  return source !== null && mayContainFiles(source.media_type);
+  return row.version > 1n || (source !== null && mayContainFiles(source.media_type));
 }
 
 /** Deletes memories softly and records an event for each. */
