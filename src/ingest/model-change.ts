@@ -24,6 +24,11 @@ const RETRY_MS = 5_000;
  * no single memory can make a change fail.
  */
 const STALLED_MS_MAX = 30 * 60_000;
+/**
+ * Milliseconds between two writes of the progress. Each is a commit that waits for the disk, as commits of callers do;
+ * with one per memory, those of callers waited longer.
+ */
+const PROGRESS_MS = 250;
 /** Maximum number of attempts in a row that fail for an unknown reason. */
 const ATTEMPTS_MAX = 5;
 
@@ -204,17 +209,19 @@ export class ModelChanger {
     embedder: Embedder,
     { number }: ModelChange,
   ): Promise<"swapped" | "unwanted" | "incomplete"> {
-    const { store, builder } = this.#uses;
+    const { store, builder, clock } = this.#uses;
     const { memoryKeys, missingChunks, chunks } = await project.missingVectors();
     let done = chunks - missingChunks;
     const isWanted = () => store.progress(projectId, number, Math.min(done, chunks), chunks);
     if (!(await isWanted())) return "unwanted";
     if (memoryKeys.length === 0) return (await project.swapModel()) ? "swapped" : "incomplete";
-    let goesOn = true;
+    let [goesOn, writtenAt] = [true, clock.now()];
     const added = await builder.build({
       ...{ projectId, project, embedder, memoryKeys, signal: this.#loop.stopped },
       onChunks: async (more) => {
         done += more;
+        if (clock.now() - writtenAt < PROGRESS_MS) return goesOn;
+        writtenAt = clock.now();
         goesOn &&= await isWanted();
         return goesOn;
       },

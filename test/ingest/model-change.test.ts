@@ -276,6 +276,25 @@ describe("while the model changes", () => {
     expect(await firstFor("Kite number 77.")).toBe("Kite number 77.");
   });
 
+  test("it writes its progress now and then, and not for each memory", async () => {
+    await storeIn(harness, ...Array.from({ length: 80 }, (_, at) => ({ content: `Kettle ${at}.` })));
+    const { progress } = harness.projectModels;
+    let writes = 0;
+    harness.projectModels.progress = (...given) => {
+      writes += 1;
+      return progress.apply(harness.projectModels, given);
+    };
+    await harness.projectModels.ask(harness.projectId, "other", true);
+    startChanger();
+    // the clock stands still
+    const { chunksDone } = await until("the change has ended", async () => {
+      const change = (await entry())?.change;
+      return change?.state === "done" && change;
+    });
+    expect(chunksDone).toBe(80);
+    expect(writes).toBeLessThan(10);
+  });
+
   test("it keeps to the rate limit", async () => {
     await storeIn(harness, ...Array.from({ length: 40 }, (_, at) => ({ content: `Kite number ${at}.` })));
     startChanger({ chunksPerSecond: 2 });
