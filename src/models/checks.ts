@@ -35,11 +35,12 @@ const SAME = { vector: 0.25, logit: 0.4 };
 /** Minimum distance of the vectors of different texts. */
 const DIFFERENT_MIN = 1e-3;
 
-/** Runs all checks. A check that cannot run fails. */
+/** Runs all checks. A check that cannot run fails. If the first one does, the others would fail for the same reason. */
 export async function checkModel(found: FoundModel, clock: Clock): Promise<CheckedModel> {
   const startMs = clock.now();
   const checks: ModelCheck[] = [];
   const run = async (name: string, check: () => Promise<string>) => {
+    if (checks[0]?.ok === false) return;
     try {
       checks.push({ name, ok: true, message: await check() });
     } catch (error) {

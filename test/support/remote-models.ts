@@ -1,7 +1,7 @@
 // A server of embeddings and rerankings on loopback, in the form of each API, that misbehaves as a test says.
 
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { RemoteApi } from "../../src/domain/installed-model.ts";
 
@@ -22,6 +22,10 @@ export const FAULTS = [
   "redirect",
   "page",
   "cut",
+  "broken off",
+  "not gzip",
+  "endless",
+  "slow",
   "other model",
 ] as const;
 /** A way to misbehave. */
@@ -52,12 +56,17 @@ export async function startRemote(api: RemoteApi, port = 0): Promise<RemoteStub>
   const requests: RemoteRequest[] = [];
   let faultOf: () => RemoteFault | null = () => null;
   let faults = 0;
-  const answer = async (path: string, headers: Headers, text: string): Promise<Response | null> => {
+  const answer = async (
+    path: string,
+    headers: Headers,
+    text: string,
+  ): Promise<Response | null | "endless" | "slow" | "broken off"> => {
     const body = JSON.parse(text) as RemoteRequest["body"];
     requests.push({ path, headers, body });
     const fault = faultOf();
     if (fault !== null) faults++;
     if (fault === "reset") return null;
+    if (fault === "endless" || fault === "slow" || fault === "broken off") return fault;
     if (path.endsWith("/rerank")) return rerank(api, body, fault);
     const texts: readonly string[] = body.input ?? body.inputs ?? body.texts;
     return refusal(fault) ?? Response.json(embedded(api, vectorsOf(texts, fault), fault));
@@ -68,6 +77,12 @@ export async function startRemote(api: RemoteApi, port = 0): Promise<RemoteStub>
     request.on("end", async () => {
       const headers = new Headers(request.headers as Record<string, string>);
       const response = await answer(request.url ?? "", headers, Buffer.concat(pieces).toString("utf8"));
+      if (response === "endless") return sendForEver(outgoing);
+      if (response === "slow") return void outgoing.writeHead(200).write("[");
+      if (response === "broken off") {
+        outgoing.writeHead(200, { "content-length": "1000" });
+        return void outgoing.write("[0.1, 0.2", () => request.socket.destroy());
+      }
       if (response === null) return request.socket.destroy();
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       outgoing.end(await response.text());
@@ -127,6 +142,17 @@ function vectorsOf(texts: readonly string[], fault: RemoteFault | null): readonl
   }
 }
 
+/** Sends spaces until the caller closes the connection. */
+function sendForEver(outgoing: ServerResponse): void {
+  const piece = Buffer.alloc(1 << 16, " ");
+  const send = () => {
+    while (!outgoing.destroyed && outgoing.write(piece));
+    if (!outgoing.destroyed) outgoing.once("drain", send);
+  };
+  outgoing.writeHead(200);
+  send();
+}
+
 function refusal(fault: RemoteFault | null): Response | null {
   switch (fault) {
     case "busy":
@@ -137,6 +163,8 @@ function refusal(fault: RemoteFault | null): Response | null {
       return new Response(null, { status: 307, headers: { location: "http://169.254.169.254/latest/meta-data" } });
     case "page":
       return new Response("<html>Welcome</html>");
+    case "not gzip":
+      return new Response("no gzip at all", { headers: { "content-encoding": "gzip" } });
     case "cut":
       return new Response('{"data": [{"index": 0, "embedding": [0.1, 0.2');
     default:

@@ -9,6 +9,9 @@ export class BadAnswer extends Error {
   override readonly name = "BadAnswer";
 }
 
+/** Ends the sentence "The endpoint …". Models that overflow compute NaN, which servers send as such or as null. */
+export const NOT_A_NUMBER =
+  "sent a vector with something that is not a number: the model may overflow in half precision";
 const OTHER_FORM = "sent an answer of another form: check the address and the API";
 
 /** How vectors are asked for. */
@@ -120,8 +123,13 @@ function listIn(answer: unknown, name: string): readonly JsonRecord[] {
 
 function ofLength(list: unknown, length: number): readonly unknown[] {
   if (!Array.isArray(list)) throw new BadAnswer(OTHER_FORM);
-  if (list.length !== length) throw new BadAnswer(`sent ${list.length} results for ${length} texts`);
+  if (list.length !== length)
+    throw new BadAnswer(`sent ${results(list.length)} for ${length} texts: see its limit of texts per request`);
   return list;
+}
+
+function results(count: number): string {
+  return count === 1 ? "1 result" : `${count} results`;
 }
 
 // Servers may send results in any order, with the number of the input as `index`.

@@ -35,17 +35,23 @@ export function checkDifferent(probes: readonly Float32Array[]): void {
 }
 
 /**
- * Checks that the probes of a request have the vectors that they had when the model was added. @throws BadAnswer if not
+ * Checks that the probes of a request have the vectors that they had when the model was added.
+ * @param found vectors of the request, whose first and last are those of the probes
+ * @throws BadAnswer if not
  */
 export function checkSame(found: readonly Float32Array[], known: readonly Float32Array[]): void {
-  const isSame = known.every((vector, at) => distance(found[at], vector) <= SAME_MAX);
-  if (isSame) return;
-  const isSwapped = known.every((vector, at) => distance(found[known.length - 1 - at], vector) <= SAME_MAX);
+  const [first, last] = known;
+  if (isNear(found.at(0), first) && isNear(found.at(-1), last)) return;
+  const areElsewhere = known.every((vector) => found.some((other) => isNear(other, vector)));
   throw new BadAnswer(
-    isSwapped
-      ? "sent its vectors in another order"
-      : "computes other vectors than when the model was added: it may serve another model now",
+    areElsewhere
+      ? "sent its vectors in another order than the texts"
+      : "computes other vectors than when the model was added: add what it serves under another id",
   );
+}
+
+function isNear(vector: Float32Array | undefined, known: Float32Array | undefined): boolean {
+  return distance(vector, known) <= SAME_MAX;
 }
 
 /** Vectors as texts, for the store. */

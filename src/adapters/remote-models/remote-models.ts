@@ -17,7 +17,7 @@ import type {
   Reranker,
 } from "../../ports/models.ts";
 import { RemoteEndpoints, type RemoteEndpointsDependencies, RemoteFailure } from "./endpoint.ts";
-import { BadAnswer, EMBED_FORMS, RERANK_FORMS } from "./forms.ts";
+import { BadAnswer, EMBED_FORMS, NOT_A_NUMBER, RERANK_FORMS } from "./forms.ts";
 import { checkDifferent, checkSame, decodedProbes, encodedProbes, PAIRS, PROBE_TEXTS } from "./probes.ts";
 
 /** Maximum number of texts of a request. With the probes it is 32, the default of text-embeddings-inference. */
@@ -184,13 +184,12 @@ function requestVectors(
       if (lengths.size > 1) throw new BadAnswer("sent vectors of different lengths");
       const [length] = lengths;
       if (expected !== undefined && length !== expected) {
-        throw new BadAnswer(`sent vectors of ${length} dimensions instead of ${expected}: it serves another model`);
+        throw new BadAnswer(
+          `sent vectors of ${length} dimensions instead of ${expected}: add what it serves under another id`,
+        );
       }
       if (known === null) return vectors;
-      checkSame(
-        [vectors.at(0), vectors.at(-1)].filter((vector) => vector !== undefined),
-        known,
-      );
+      checkSame(vectors, known);
       return vectors.slice(1, -1);
     },
     tokens: (answer) => form.tokens(answer),
@@ -261,11 +260,13 @@ async function asFault<Result>(id: string, work: () => Promise<Result>): Promise
 }
 
 function unitVector(numbers: unknown): Float32Array {
+  if (typeof numbers === "string")
+    throw new BadAnswer("sent vectors as text instead of lists of numbers: check the API");
   if (!Array.isArray(numbers) || numbers.length === 0 || numbers.length > DIMENSIONS_MAX) {
     throw new BadAnswer("sent something that is not a vector");
   }
   if (!numbers.every((number) => typeof number === "number" && Number.isFinite(number))) {
-    throw new BadAnswer("sent a vector with something that is not a number");
+    throw new BadAnswer(NOT_A_NUMBER);
   }
   const length = Math.hypot(...numbers);
   if (!Number.isFinite(length) || length === 0) throw new BadAnswer("sent a vector without a direction");
