@@ -10,23 +10,52 @@ import { SCRIPT } from "./docs/script.ts";
 import { STYLE } from "./docs/style.ts";
 import type { OpenApiDocument } from "./openapi-types.ts";
 
-/** Content-Security-Policy of the page: its own style and script by their hashes, and requests to its own server. */
-export const DOCS_CSP = [
-  "default-src 'none'",
-  `style-src '${hashOf(STYLE)}'`,
-  `script-src '${hashOf(SCRIPT)}'`,
-  "connect-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** A file of the console's font. */
+export interface DocsFont {
+  readonly weight: string;
+  /** Address, relative to the page. */
+  readonly address: string;
+}
+
+/**
+ * Content-Security-Policy of the page: its own style and script by their hashes, fonts of its own server, and requests
+ * to it. @param fonts those that the page was made with
+ */
+export function docsPolicy(fonts: readonly DocsFont[]): string {
+  return [
+    "default-src 'none'",
+    `style-src '${hashOf(styleWith(fonts))}'`,
+    `script-src '${hashOf(SCRIPT)}'`,
+    ...(fonts.length > 0 ? ["font-src 'self'"] : []),
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function styleWith(fonts: readonly DocsFont[]): string {
+  const faces = fonts.map(
+    ({ weight, address }) =>
+      `@font-face { font-family: "Mneme Sans"; font-weight: ${weight}; font-display: swap; src: url("${address}") format("woff2"); }\n`,
+  );
+  return faces.join("") + STYLE;
+}
 
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='7' fill='%230b6b69'/%3E%3Ccircle cx='8' cy='8' r='2.5' fill='white'/%3E%3C/svg%3E";
 
-/** Renders the page as HTML (`text/html; charset=utf-8`); serve it with `DOCS_CSP`. */
-export function docsPage(document: OpenApiDocument): string {
+// The mark of the console.
+const MARK = new Html(
+  '<svg width="26" height="26" viewBox="0 0 32 32" fill="none" aria-hidden="true"><path d="M7 24V9l9 9 9-9v15" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round" opacity="0.55"></path><g fill="currentColor"><circle cx="7" cy="24" r="2.6"></circle><circle cx="7" cy="9" r="3.2"></circle><circle cx="16" cy="18" r="3.8"></circle><circle cx="25" cy="9" r="3.2"></circle><circle cx="25" cy="24" r="2.6"></circle></g></svg>',
+);
+
+/**
+ * Renders the page as HTML (`text/html; charset=utf-8`); serve it with `docsPolicy` of the same fonts. Without fonts it
+ * loads nothing, and has a font of the reader's system.
+ */
+export function docsPage(document: OpenApiDocument, fonts: readonly DocsFont[] = []): string {
   const { info } = document;
   const guide = guideSections(document);
   const contents = navigation(document);
@@ -38,15 +67,16 @@ export function docsPage(document: OpenApiDocument): string {
 <title>${info.title} API reference</title>
 <meta name="description" content="${info.summary}">
 <link rel="icon" href="${ICON}">
-<style>${new Html(STYLE)}</style>
+<style>${new Html(styleWith(fonts))}</style>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><p class="home"><a href="./">Open the console</a> · <a href="docs/guide/">Read the guide</a></p><nav aria-label="Contents">${contents}</nav></aside>
-<details class="menu"><summary><span class="brand">${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${contents}</nav></details>
+<aside><p class="brand">${MARK}${info.title} <small>API ${info.version}</small></p><p class="home"><a href="./">Console</a><a href="docs/guide/">Guide</a></p><nav aria-label="Contents">${contents}</nav></aside>
+<details class="menu"><summary><span class="brand">${MARK}${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${contents}</nav></details>
 <main id="content">
 <h1>API reference</h1>
-<p class="lead">${info.summary}. Paths are relative to the address of your server. <a href="./">Open the console</a></p>
+<p class="lead">${info.summary}. Paths are relative to the address of your server.</p>
+<p class="home narrow"><a href="./">Console</a><a href="docs/guide/">Guide</a></p>
 ${guide.map(
   ({ id, title, body }) => html`<section class="guide" id="${id}"><h2>${title}</h2>
 ${body}</section>

@@ -3,7 +3,7 @@
 import type { RateBuckets } from "../account/rate-limits.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";
 import type { AppDependencies } from "../api/app.ts";
-import { DOCS_CSP, docsPage } from "../api/docs.ts";
+import { type DocsFont, docsPage, docsPolicy } from "../api/docs.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { type Answer, FileBody, type Operation, Page } from "../api/operation.ts";
 import { type ConsoleAnswer, createConsole } from "../console/page.ts";
@@ -42,10 +42,20 @@ export function createPages(parts: PageDependencies): { readonly ofOperator: Pag
   const { operations, buckets, metrics, laneStatus, modelProblems, threads, disk, isStopping } = parts;
   // Built at the first request, so that starting the server does not take longer.
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
-  const docs = once(
-    () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
-  );
   const console = createConsole();
+  const makeDocs = async () => {
+    const fonts = fontsOf((await console()).fileNames);
+    const headers = { "content-security-policy": docsPolicy(fonts) };
+    return new Page("text/html; charset=utf-8", docsPage(document(), fonts), headers);
+  };
+  let madeDocs: Promise<Page> | null = null;
+  const docs = () => {
+    madeDocs ??= makeDocs().catch((error: unknown) => {
+      madeDocs = null; // the next request tries again
+      throw error;
+    });
+    return madeDocs;
+  };
   const guide = createGuide();
   const guideFile = (request: Request, address: string): Answer => {
     const found = guide({
@@ -68,7 +78,7 @@ export function createPages(parts: PageDependencies): { readonly ofOperator: Pag
   };
   const ofUsers: Pages = {
     "/openapi.json": () => ({ status: 200, body: document() }),
-    "/docs": () => ({ status: 200, body: docs() }),
+    "/docs": async () => ({ status: 200, body: await docs() }),
     // a relative address, so that it is also right if a proxy serves Mneme below a path
     "/docs/guide": () => ({ status: 301, body: new FileBody(null, { location: "guide/" }) }),
     "/docs/guide/": (request) => guideFile(request, ""),
@@ -82,6 +92,14 @@ export function createPages(parts: PageDependencies): { readonly ofOperator: Pag
     },
   };
   return { ofOperator, ofUsers };
+}
+
+/** The files of the console's font, which the reference has too. */
+function fontsOf(fileNames: readonly string[]): readonly DocsFont[] {
+  return fileNames.flatMap((name) => {
+    const weight = /^roboto-latin-(\d+)-normal.*\.woff2$/.exec(name)?.[1];
+    return weight === undefined ? [] : [{ weight: weight === "500" ? "500 650" : weight, address: `console/${name}` }];
+  });
 }
 
 function sent({ contentType, body, headers }: ConsoleAnswer): Answer {

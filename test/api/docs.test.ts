@@ -10,7 +10,7 @@ import { FAULT_CODES } from "../../src/api/catalogue.ts";
 import { FILTER_EXAMPLES, VERIFICATION_SNIPPET } from "../../src/api/docs/guide.ts";
 import { html, prose } from "../../src/api/docs/html.ts";
 import { prettyJson } from "../../src/api/docs/pretty-json.ts";
-import { DOCS_CSP, docsPage } from "../../src/api/docs.ts";
+import { docsPage, docsPolicy } from "../../src/api/docs.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
@@ -105,10 +105,12 @@ describe("the page is self-contained", () => {
       return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
     };
     const policy = new Map(
-      DOCS_CSP.split("; ").map((directive): [string, string] => {
-        const [name = "", ...sources] = directive.split(" ");
-        return [name, sources.join(" ")];
-      }),
+      docsPolicy([])
+        .split("; ")
+        .map((directive): [string, string] => {
+          const [name = "", ...sources] = directive.split(" ");
+          return [name, sources.join(" ")];
+        }),
     );
     expect(policy.get("default-src")).toBe("'none'");
     expect(policy.get("style-src")).toBe(hashOf("style"));

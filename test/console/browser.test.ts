@@ -123,7 +123,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
   test("what a result should be becomes a case, and a run of all cases shows its figures", async () => {
     await goTo(page, "#/playground?q=When+does+Lena+like+to+meet%3F&modes=hybrid");
-    await page.getByRole("button", { name: "This should be first" }).first().click();
+    await page.getByRole("button", { name: "Mark as the expected result" }).first().click();
     await page.getByRole("button", { name: "Open cases" }).click();
     await page.getByRole("link", { name: "When does Lena like to meet?" }).waitFor();
     await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -195,7 +195,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
   test("one's own key and the open project are not deleted in one click", async () => {
     await goTo(page, "#/keys");
-    const own = page.getByRole("row").filter({ hasText: "signed in with it" });
+    const own = page.getByRole("row").filter({ hasText: "this session" });
     await own.getByRole("button", { name: /^Revoke/ }).click();
     const dialog = page.getByRole("dialog");
     expect(await dialog.getByRole("button", { name: "Revoke" }).isDisabled()).toBe(true);
@@ -294,7 +294,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.getByRole("button", { name: "Send GET" }).click();
     await other.getByText('"count":').last().waitFor();
     expect(await other.getByLabel("Answer").last().textContent()).toStartWith("200");
-    await other.getByRole("link", { name: "Open the console" }).last().click();
+    await other.getByRole("link", { name: "Console" }).last().click();
     await other.locator(".shell").waitFor();
     await other.close();
   });
@@ -379,7 +379,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("button", { name: "Done" }).click();
     const row = page.getByRole("row").filter({ hasText: "Reader" });
     await row.getByRole("button", { name: "Rotate" }).click();
-    await page.getByRole("button", { name: "Give it a new secret" }).click();
+    await page.getByRole("button", { name: "Create a new secret" }).click();
     expect(await page.getByRole("region", { name: "Secret of the key" }).textContent()).not.toBe(secret);
     await page.getByRole("button", { name: "Done" }).click();
     await row.getByRole("button", { name: "Revoke Reader" }).click();
@@ -434,7 +434,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     const renamed = other.getByRole("region", { name: "Dr. Solberg" });
     await renamed.getByRole("button", { name: "More" }).click();
-    await other.getByRole("menuitem", { name: "Merge into another one" }).click();
+    await other.getByRole("menuitem", { name: "Merge into another entity" }).click();
     await other.getByRole("dialog").getByLabel("Name contains").fill("Nordlys");
     await other.getByRole("dialog").getByRole("button", { name: "Nordlys AS", exact: true }).click();
     await other.getByRole("region", { name: "Nordlys AS" }).waitFor();

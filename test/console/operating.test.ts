@@ -41,7 +41,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("region", { name: "mneme-e5-small" }).getByText("built in").waitFor();
     await page.getByRole("button", { name: "Add a model" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Interface of the service").selectOption("tei");
+    await dialog.getByLabel("Provider API").selectOption("tei");
     await dialog.getByLabel("Address").fill("no address");
     await dialog.getByLabel("Model", { exact: true }).fill("bge-m3");
     await dialog.getByRole("button", { name: "Add the model" }).click();
@@ -53,11 +53,15 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await model.getByText("not calibrated").waitFor();
     expect(await model.textContent()).toContain(remote.origin);
     await model.getByRole("button", { name: "Test" }).click();
-    await page.getByRole("dialog").getByText("It computes what it should.").waitFor();
+    await page.getByRole("dialog").getByText("The model works as expected.").waitFor();
     await page.keyboard.press("Escape");
     await goTo(page, "#/settings?tab=embedder");
+    const choice = page.getByLabel("Model", { exact: true });
+    expect(await choice.locator("option").allTextContents()).toContain("bge-m3");
+    // nothing can be saved before something is changed
+    expect(await page.getByRole("button", { name: "Change the model" }).count()).toBe(0);
+    await choice.selectOption("bge-m3");
     await page.getByRole("button", { name: "Change the model" }).waitFor();
-    expect(await page.getByLabel("Model", { exact: true }).locator("option").allTextContents()).toContain("bge-m3");
     await goTo(page, "#/models");
     await model.getByRole("button", { name: "More" }).click();
     expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Calibrate", "Delete"]);
@@ -68,7 +72,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
   test("the search of vectors is chosen, and questions show what a threshold does", async () => {
     await goTo(page, "#/settings?tab=embedder");
-    const vectors = page.getByRole("region", { name: "Search of vectors" });
+    const vectors = page.getByRole("region", { name: "Vector search" });
     await vectors.getByText("a scan").waitFor();
     await vectors.getByLabel("Method").selectOption("scan");
     await vectors.getByRole("button", { name: "Save" }).click();
@@ -76,9 +80,9 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
       return (await shown.mneme.call("GET", "/v1/project")).body.vector_index === "scan";
     });
     await goTo(page, "#/settings");
-    const tried = page.getByRole("region", { name: "Try it on questions" });
+    const tried = page.getByRole("region", { name: "Preview on your questions" });
     await tried.getByLabel(/^Questions/).fill("When does Lena like to meet?\nWho owns the moon?");
-    await tried.getByRole("button", { name: "Show their evidence" }).click();
+    await tried.getByRole("button", { name: "Check the evidence" }).click();
     await tried.getByRole("listitem").nth(1).waitFor();
     const words = async () => tried.locator(".badge").allTextContents();
     expect(await words()).toEqual(["answered", "refused"]);
@@ -98,10 +102,10 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press(" ");
     await page.getByRole("region", { name: "1 selected" }).getByRole("link").waitFor();
-    await page.getByRole("button", { name: "Select by a line around points" }).click();
+    await page.getByRole("button", { name: "Select points with a lasso" }).click();
     const box = await page.locator("main canvas").boundingBox();
     if (box === null) throw new Error("the map has no place on the page");
-    const [right, low] = [box.width - 60, box.height - 20];
+    const [right, low] = [box.width - 10, box.height - 10];
     const corners = [
       [20, 20],
       [right, 20],
@@ -134,16 +138,19 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await goTo(page, "#/home");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("lena");
-    await page.getByRole("option", { name: /user$/ }).click();
+    await page.getByRole("group", { name: "Users" }).getByRole("option", { name: "lena" }).click();
     await page.getByRole("heading", { name: "lena" }).waitFor();
   });
 
-  test("a user is deleted with a receipt of what there was and what is found now", async () => {
+  test("a user is deleted with a receipt of what there was before and after", async () => {
     await goTo(page, "#/users/omar");
     await page.getByRole("button", { name: "Delete" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("row", { name: "Memories 1" }).waitFor();
+    // by default only the entry of the user is deleted
+    await dialog.getByText("Kept: 1 memory, 0 chats, 0 events.").waitFor();
     expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Also delete memories, chats and events").check();
+    await dialog.getByText("Deleted for good: 1 memory, 0 chats, 0 events.").waitFor();
     await dialog.getByLabel(/^Type/).fill("omar");
     await dialog.getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("row", { name: "Memories 1 0" }).waitFor();

@@ -76,6 +76,19 @@ describe("GET /console/:file", () => {
   });
 });
 
+describe("GET /docs", () => {
+  test("has the fonts of the console, which its policy lets in, by addresses that hold below any path", async () => {
+    const response = await get("/docs");
+    expect(response.headers.get("content-security-policy")).toContain("font-src 'self';");
+    const fonts = [...(await response.text()).matchAll(/url\("([^"]*)"\)/g)].map(([, address = ""]) => address);
+    expect(fonts).toHaveLength(3);
+    for (const address of fonts) {
+      expect(address).toStartWith("console/roboto-");
+      expect((await get(`/${address}`)).headers.get("content-type")).toBe("font/woff2");
+    }
+  });
+});
+
 describe("the page", () => {
   test("is built once", async () => {
     const build = createConsole();

@@ -1,7 +1,15 @@
 // Points on a canvas: places, zoom, and which point is meant.
 
 import { describe, expect, test } from "bun:test";
-import { moved, onCanvas, onPlane, PointField, WHOLE, zoomed } from "../../src/console/browser/ui/point-field.ts";
+import {
+  moved,
+  onCanvas,
+  onPlane,
+  PointField,
+  spreadOut,
+  WHOLE,
+  zoomed,
+} from "../../src/console/browser/ui/point-field.ts";
 
 const SIZE = { width: 800, height: 400 };
 
@@ -40,6 +48,21 @@ describe("places", () => {
 });
 
 describe("points", () => {
+  test("are spread to all edges, keep what else they have, and a single one stands in the middle", () => {
+    const spread = spreadOut([
+      { x: 0.1, y: 0.2, id: "a" },
+      { x: 0.3, y: 0.6, id: "b" },
+      { x: 0.2, y: 0.3, id: "c" },
+    ]);
+    expect(spread.map(({ x, y, id }) => [Math.round(x * 100), Math.round(y * 100), id])).toEqual([
+      [-100, -100, "a"],
+      [100, 100, "b"],
+      [0, -50, "c"],
+    ]);
+    expect(spreadOut([{ x: 0.7, y: -0.4 }])).toEqual([{ x: 0, y: 0 }]);
+    expect(spreadOut([])).toEqual([]);
+  });
+
   const points = Array.from({ length: 5_000 }, (_, at) => ({
     x: Math.sin(at * 12.9898) * 0.99,
     y: Math.sin(at * 78.233) * 0.99,

@@ -77,7 +77,7 @@ const PICTURES: readonly Picture[] = [
     name: "map-selected",
     at: "map",
     prepare: async (page) => {
-      await page.getByRole("button", { name: "Select by a line around points" }).click();
+      await page.getByRole("button", { name: "Select points with a lasso" }).click();
       const box = await page.locator("main canvas").boundingBox();
       if (box === null) throw new Error("the map has no place on the page");
       await page.mouse.move(box.x + 5, box.y + 5);
@@ -109,7 +109,7 @@ const PICTURES: readonly Picture[] = [
     at: "users/lena",
     prepare: async (page) => {
       await openFirst(page, "button", "Delete");
-      await page.getByRole("dialog").getByRole("table").waitFor();
+      await page.getByRole("dialog").getByLabel(/^Type/).waitFor();
     },
   },
   { name: "connect", at: "connect" },
@@ -131,10 +131,7 @@ const PICTURES: readonly Picture[] = [
     prepare: async (page) => {
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("harbour");
-      await page
-        .getByRole("option", { name: /memory$/ })
-        .first()
-        .waitFor();
+      await page.getByRole("group", { name: "Memories" }).waitFor();
     },
   },
 ];

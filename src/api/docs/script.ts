@@ -17,6 +17,32 @@ for (const code of document.querySelectorAll("pre code")) {
   if (code.textContent.includes(EXAMPLE)) code.textContent = code.textContent.replaceAll(EXAMPLE, address);
 }
 
+// Colours of code: comments, strings (those before a colon are keys), numbers and constants.
+const TOKEN = /(#[^\\n]*|\\/\\/[^\\n]*)|("(?:[^"\\\\\\n]|\\\\.)*")(\\s*:)?|\\b(-?\\d[\\d.]*|true|false|null)\\b/g;
+function tint(code) {
+  const text = code.textContent;
+  const pieces = [];
+  let from = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    const [whole, comment, string, colon, number] = match;
+    // "#" and "//" inside of a word, such as an address, begin no comment
+    if (comment && /\\S/.test(text[match.index - 1] ?? " ")) continue;
+    const token = string ?? whole;
+    const className = comment ? "comment" : string ? (colon ? "key" : "text") : "number";
+    pieces.push(text.slice(from, match.index), element("span", { className, textContent: token }));
+    from = match.index + token.length;
+  }
+  if (pieces.length > 0) code.replaceChildren(...pieces, text.slice(from));
+}
+const tinter = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    tinter.unobserve(target);
+    tint(target);
+  }
+}, { rootMargin: "400px" });
+for (const code of document.querySelectorAll("pre code")) tinter.observe(code);
+
 for (const nav of document.querySelectorAll("nav")) {
   const find = element("input", { type: "search", className: "find", placeholder: "Search", ariaLabel: "Search the contents" });
   find.addEventListener("input", () => {

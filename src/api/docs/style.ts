@@ -6,28 +6,34 @@ export const STYLE = `
   color-scheme: light dark;
   --paper: #fafaf8; --ink: #1a1c1b; --soft: #5c605d; --line: #e4e4de; --tint: #f4f4f1; --accent: #0f6e84;
   --get: #0a5ea8; --post: #1a7040; --put: #8a5300; --delete: #b3261e; --mark: #fff3c4;
-  --sans: ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
+  --surface: #ffffff; --control: #94948c; --key: #0a5466; --text: #166b3a; --number: #8a4b00;
+  --sans: "Mneme Sans", "SF Pro Text", "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #0e1111; --ink: #eceeed; --soft: #9fa6a6; --line: #262c2d; --tint: #1c2121; --accent: #58bdd3;
     --get: #74b4f2; --post: #71c894; --put: #e0ad5a; --delete: #f28b82; --mark: #3d3516;
+    --surface: #151919; --control: #5f696b; --key: #7fd0e2; --text: #6cc98f; --number: #e5a94f;
   }
 }
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1.5rem; -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 400 1rem/1.6 var(--sans); }
-a { color: var(--accent); text-decoration-thickness: 1px; text-underline-offset: .18em; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 400 .9375rem/1.6 var(--sans); -webkit-font-smoothing: antialiased; }
+a { color: var(--accent); text-decoration: none; }
+a:hover { text-decoration: underline; text-underline-offset: .18em; }
+p a, td a { text-decoration: underline; text-decoration-thickness: 1px; text-underline-offset: .18em; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 code, pre { font-family: var(--mono); font-size: .875em; }
 :not(pre) > code { overflow-wrap: break-word; }
+p > code, dd > code, td > p > code { padding: .1em .35em; border-radius: 4px; background: var(--tint); }
 .fields code, .route code, td code, th code { overflow-wrap: anywhere; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--paper); z-index: 3; }
 
 /* navigation */
-.brand { display: flex; align-items: baseline; gap: .5rem; margin: 0; font-size: 1.125rem; font-weight: 650; }
+.brand { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1rem; font-weight: 700; letter-spacing: -.01em; }
+.brand svg { color: var(--accent); }
 .brand small { color: var(--soft); font-size: .8125rem; font-weight: 400; }
 nav h2 { margin: 1.5rem 0 .25rem; color: var(--soft); font-size: .75rem; font-weight: 600; letter-spacing: .04em; }
 nav ul { margin: 0; padding: 0; list-style: none; }
@@ -48,9 +54,9 @@ aside { display: none; }
 main { padding: 1.5rem 1.25rem 4rem; }
 
 /* text */
-h1 { margin: .5rem 0 .25rem; font-size: 1.875rem; line-height: 1.2; letter-spacing: -.015em; }
-.lead { max-width: 46rem; margin: 0 0 1rem; color: var(--soft); font-size: 1.0625rem; }
-h2 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; letter-spacing: -.01em; }
+h1 { margin: .25rem 0 .25rem; font-size: 1.5rem; font-weight: 700; line-height: 1.25; letter-spacing: -.015em; }
+.lead { max-width: 46rem; margin: 0 0 1rem; color: var(--soft); }
+h2 { margin: 0 0 .5rem; font-size: 1.25rem; line-height: 1.3; letter-spacing: -.01em; }
 h3 { margin: 0 0 .5rem; font-size: 1.1875rem; line-height: 1.3; }
 h3 a { color: inherit; text-decoration: none; }
 h3 a:hover { text-decoration: underline; }
@@ -105,9 +111,18 @@ tr:target { background: var(--mark); }
 
 /* code */
 .panel { position: relative; margin: 0 0 1rem; border: 1px solid var(--line); border-radius: 8px; background: var(--tint); }
+.panel .key { color: var(--key); } .panel .text { color: var(--text); } .panel .number { color: var(--number); } .panel .comment { color: var(--soft); }
 .panel figcaption, .panel > summary { padding: .5rem .875rem; color: var(--soft); font-size: .8125rem; }
 .panel > summary { cursor: pointer; }
-.panel pre { max-height: 30rem; margin: 0; padding: .125rem .875rem .875rem; overflow: auto; line-height: 1.55; font-size: .9375rem; tab-size: 2; }
+.panel pre { max-height: 30rem; margin: 0; padding: .125rem .875rem .875rem; overflow: auto; line-height: 1.6; font-size: .875rem; tab-size: 2;
+  /* a shadow at the edge beyond which there is more */
+  background:
+    linear-gradient(to right, var(--tint) 30%, transparent) 0 0 / 2.5rem 100% local,
+    linear-gradient(to left, var(--tint) 30%, transparent) 100% 0 / 2.5rem 100% local,
+    radial-gradient(farthest-side at 0 50%, rgb(0 0 0 / 22%), transparent) 0 0 / .75rem 100%,
+    radial-gradient(farthest-side at 100% 50%, rgb(0 0 0 / 22%), transparent) 100% 0 / .75rem 100%;
+  background-repeat: no-repeat;
+}
 .panel button {
   position: absolute; top: .3rem; right: .4rem; padding: .2rem .5rem; border: 0; border-radius: 5px;
   background: transparent; color: var(--accent); font: inherit; font-size: .8125rem; cursor: pointer;
@@ -115,11 +130,13 @@ tr:target { background: var(--mark); }
 .panel button:hover { background: color-mix(in srgb, var(--accent) 12%, transparent); }
 .panel .tools { position: absolute; top: .3rem; right: .4rem; display: flex; gap: .25rem; }
 .panel .tools button { position: static; }
-.find { width: 100%; margin: 1rem 0 0; padding: .4rem .625rem; border: 1px solid var(--soft); border-radius: 6px; background: var(--paper); color: inherit; font: inherit; font-size: .875rem; }
-.home { font-size: .875rem; }
+.find { width: 100%; margin: 1rem 0 0; padding: .4rem .75rem; border: 1px solid var(--control); border-radius: 8px; background: var(--surface); color: inherit; font: inherit; font-size: .875rem; }
+.find::placeholder, .try ::placeholder { color: var(--soft); opacity: 1; }
+.home { display: flex; gap: 1rem; margin: .5rem 0 0; font-size: .875rem; }
+.home a { text-decoration: none; }
 .try { display: grid; gap: .5rem; padding: 0 .875rem .875rem; }
 .try label { display: grid; gap: .125rem; color: var(--soft); font-size: .8125rem; }
-.try input, .try textarea { width: 100%; padding: .375rem .5rem; border: 1px solid var(--soft); border-radius: 5px; background: var(--paper); color: var(--ink); font: .8125rem/1.5 var(--mono); }
+.try input, .try textarea { width: 100%; padding: .375rem .5rem; border: 1px solid var(--control); border-radius: 8px; background: var(--surface); color: var(--ink); font: .8125rem/1.5 var(--mono); }
 .panel .try button { position: static; justify-self: start; padding: .3rem .875rem; background: var(--accent); color: var(--paper); }
 .panel .try button:hover { background: var(--ink); }
 .no-body { color: var(--soft); font-size: .875rem; }
@@ -135,10 +152,10 @@ tr:target { background: var(--mark); }
 }
 @media (min-width: 62rem) {
   body { display: grid; grid-template-columns: 17.5rem minmax(0, 1fr); }
-  .menu { display: none; }
+  .menu, .narrow { display: none; }
   aside {
     display: block; position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1.5rem 1.25rem 2rem 1.75rem;
-    border-right: 1px solid var(--line); background: var(--tint); scrollbar-width: thin;
+    border-right: 1px solid var(--line); background: var(--surface); scrollbar-width: thin;
   }
   main { padding: 2rem 3rem 6rem; }
   .operation { scroll-margin-top: 0; }

@@ -13,6 +13,7 @@ import { Problem, Skeleton } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { Mark } from "./mark.tsx";
 import { openPalette, Palette } from "./palette.tsx";
+import { ProjectSwitcher } from "./project-switcher.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { VIEWS } from "./views.ts";
@@ -102,9 +103,10 @@ function Shell() {
       </button>
       <header class="topbar">
         <Button kind="ghost" icon={MenuIcon} label={t("Menu")} expanded={isOpen} run={() => setIsOpen(!isOpen)} />
-        <a class="brand" href="#/home">
-          <Mark size={24} /> Mneme
+        <a class="brand" href="#/home" aria-label={t("Home")}>
+          <Mark size={24} />
         </a>
+        <ProjectSwitcher />
         <Button kind="ghost" icon={Search} label={t("Search or go to…")} run={openPalette} />
       </header>
       <button
@@ -133,7 +135,7 @@ function Shell() {
 function Banners() {
   const { state, status, warnings } = server.value;
   const texts = [
-    state === "unreachable" && t("The server does not answer. The page goes on by itself when it is back."),
+    state === "unreachable" && t("The server does not answer. The page continues as soon as it is back."),
     state === "waiting" && t("The server is not ready: {status}", { status }),
     waiting.value !== null && t("Rate limit reached. Trying again in {n} s.", { n: waiting.value }),
     refusedKey.value !== null && t("The server refuses this key. Sign out and use another one."),
@@ -155,7 +157,7 @@ function NotFound() {
     <div class="view">
       <h1>{t("Not found")}</h1>
       <p>
-        {t("There is no such page.")} <a href="#/home">{t("Go to the start")}</a>
+        {t("There is no such page.")} <a href="#/home">{t("Go to Home")}</a>
       </p>
     </div>
   );

@@ -2,69 +2,17 @@
 // starts something new.
 
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { call, pause } from "../core/api.ts";
-import type { Entity, Memory, User } from "../core/calls.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { pause } from "../core/api.ts";
 import { t } from "../core/i18n.ts";
-import { go } from "../core/router.ts";
-import { mayAdd, mayAsk, rights } from "../core/session.ts";
-import { chooseTheme, isDark } from "../core/theme.ts";
-import type { Icon } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import {
-  FileText,
-  FlaskConical,
-  KeyRound,
-  MessageSquare,
-  Moon,
-  Network,
-  Plus,
-  Sun,
-  Upload,
-  User as UserIcon,
-} from "../ui/icons.ts";
-import { nameOf } from "../views/shared/memory-names.ts";
+import { Search } from "../ui/icons.ts";
+import { type Command, commandsOf, find, NOTHING } from "./commands.ts";
 import type { View } from "./views.ts";
 
 const isOpen = signal(false);
-const MEMORIES_SHOWN = 6;
-const ENTITIES_SHOWN = 3;
-/** Time in milliseconds after the last key press before the server is searched. */
+/** Time in milliseconds after the last key before memories are searched. */
 const TYPING_MS = 250;
-
-interface Command {
-  readonly label: string;
-  readonly kind: string;
-  readonly icon: Icon;
-  readonly run: () => unknown;
-}
-
-/** What the server found. */
-interface Found {
-  readonly memories: readonly Memory[];
-  readonly entities: readonly Entity[];
-  readonly user: User | null;
-}
-
-const NOTHING: Found = { memories: [], entities: [], user: null };
-
-/**
- * Searches memories, entities and users for a text. A request that fails is left out, because the others are still
- * useful.
- */
-async function find(text: string, signal: AbortSignal): Promise<Found> {
-  const known = rights.value;
-  const [memories, entities, user] = await Promise.allSettled([
-    known?.memoriesRead ? call("listMemories", { query: { q: text, limit: MEMORIES_SHOWN }, signal }) : null,
-    known?.memoriesRead ? call("listEntities", { query: { q: text, limit: ENTITIES_SHOWN }, signal }) : null,
-    known?.usersRead && !text.includes(" ") ? call("getUser", { params: { userId: text }, signal }) : null,
-  ]);
-  return {
-    memories: (memories.status === "fulfilled" && memories.value?.data) || [],
-    entities: (entities.status === "fulfilled" && entities.value?.data) || [],
-    user: user.status === "fulfilled" ? user.value : null,
-  };
-}
 
 /** Opens the palette. */
 export function openPalette(): void {
@@ -115,110 +63,109 @@ function Opened({ views }: { readonly views: readonly View[] }) {
     else return;
     event.preventDefault();
   };
+  const groups = [...new Set(commands.map(({ group }) => group))];
   return (
-    <Dialog title={t("Search or go to…")} close={close}>
+    <Dialog title={t("Search or go to…")} close={close} kind="palette">
       <div class="palette">
-        <input
-          type="search"
-          list={undefined}
-          role="combobox"
-          aria-label={t("Search or go to…")}
-          aria-expanded="true"
-          aria-controls="palette-list"
-          aria-activedescendant={`palette-${at}`}
-          placeholder={t("A page, a memory, or something new")}
-          value={query}
-          onInput={(event) => setQuery(event.currentTarget.value)}
-          onKeyDown={onKeyDown}
-          autofocus
-          dir="auto"
-        />
+        <div class="palette-head">
+          <Search size={18} aria-hidden="true" />
+          <input
+            type="search"
+            list={undefined}
+            role="combobox"
+            aria-label={t("Search or go to…")}
+            aria-expanded="true"
+            aria-controls="palette-list"
+            aria-activedescendant={`palette-${at}`}
+            placeholder={t("Find a page, a memory or an action")}
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+            autofocus
+            dir="auto"
+          />
+        </div>
         <div class="palette-list" id="palette-list" role="listbox" aria-label={t("Found")}>
-          {commands.map((command, index) => (
-            <div
-              key={`${command.kind} ${command.label}`}
-              id={`palette-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === at}
-              onClick={() => run(command)}
-              onPointerMove={() => setAt(index)}
-            >
-              <command.icon size={16} aria-hidden="true" />
-              <span class="cut" dir="auto">
-                {command.label}
-              </span>
-              <span class="fine">{command.kind}</span>
+          {groups.map((group) => (
+            <div key={group} role="group" aria-label={group}>
+              <p class="palette-group" aria-hidden="true">
+                {group}
+              </p>
+              {commands.map(
+                (command, index) =>
+                  command.group === group && (
+                    <Option
+                      key={`${command.label} ${index}`}
+                      id={`palette-${index}`}
+                      command={command}
+                      query={query.trim()}
+                      isSelected={index === at}
+                      run={() => run(command)}
+                      look={() => setAt(index)}
+                    />
+                  ),
+              )}
             </div>
           ))}
         </div>
+        <p class="palette-foot" aria-hidden="true">
+          <span>
+            <kbd>↑</kbd> <kbd>↓</kbd> {t("to move")}
+          </span>
+          <span>
+            <kbd>↵</kbd> {t("to open")}
+          </span>
+          <span>
+            <kbd>esc</kbd> {t("to close")}
+          </span>
+        </p>
       </div>
     </Dialog>
   );
 }
 
-function commandsOf(views: readonly View[], query: string, { memories, entities, user }: Found): readonly Command[] {
-  const text = query.trim();
-  const known = rights.value;
-  const pages: Command[] = views.map(({ name, title, icon }) => ({
-    label: t(title),
-    kind: t("page"),
-    icon,
-    run: () => go([name]),
-  }));
-  const actions: Command[] = [
-    ...(known !== null && mayAdd(known)
-      ? [
-          { label: t("Add a memory"), kind: t("action"), icon: Plus, run: () => go(["memories"], { add: "text" }) },
-          { label: t("Upload files"), kind: t("action"), icon: Upload, run: () => go(["memories"], { add: "files" }) },
-        ]
-      : []),
-    ...(known?.keys
-      ? [{ label: t("Create a key"), kind: t("action"), icon: KeyRound, run: () => go(["keys"], { new: "1" }) }]
-      : []),
-    isDark.value
-      ? { label: t("Light"), kind: t("appearance"), icon: Sun, run: () => chooseTheme("light") }
-      : { label: t("Dark"), kind: t("appearance"), icon: Moon, run: () => chooseTheme("dark") },
-  ];
-  const fitting = [...pages, ...actions].filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()));
-  if (text === "") return fitting;
-  const found: Command[] = [
-    ...memories.map((memory) => ({
-      label: nameOf(memory),
-      kind: t("memory"),
-      icon: FileText,
-      run: () => go(["memories", memory.id]),
-    })),
-    ...entities.map(({ id, name }) => ({
-      label: name,
-      kind: t("entity"),
-      icon: Network,
-      run: () => go(["graph"], { entity: id }),
-    })),
-    ...(user === null
-      ? []
-      : [{ label: user.name ?? user.id, kind: t("user"), icon: UserIcon, run: () => go(["users", user.id]) }]),
-  ];
-  const searches: Command[] = known?.memoriesRead
-    ? [
-        {
-          label: t("Search for “{text}”", { text }),
-          kind: t("search"),
-          icon: FlaskConical,
-          run: () => go(["playground"], { q: text }),
-        },
-      ]
-    : [];
-  const asks: Command[] =
-    known !== null && mayAsk(known)
-      ? [
-          {
-            label: t("Ask “{text}”", { text }),
-            kind: t("ask"),
-            icon: MessageSquare,
-            run: () => go(["ask"], { q: text }),
-          },
-        ]
-      : [];
-  return [...fitting, ...found, ...searches, ...asks];
+interface OptionProps {
+  readonly id: string;
+  readonly command: Command;
+  readonly query: string;
+  readonly isSelected: boolean;
+  readonly run: () => void;
+  readonly look: () => void;
+}
+
+function Option({ id, command: { label, note, icon: Shown }, query, isSelected, run, look }: OptionProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isSelected) element.current?.scrollIntoView({ block: "nearest" });
+  }, [isSelected]);
+  return (
+    <div
+      ref={element}
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isSelected}
+      onClick={run}
+      onPointerMove={look}
+    >
+      <Shown size={16} aria-hidden="true" />
+      <span class="cut" dir="auto">
+        {withMatch(label, query)}
+      </span>
+      {note !== undefined && <span class="fine">{note}</span>}
+    </div>
+  );
+}
+
+/** A label with the first place of the query marked. */
+function withMatch(label: string, query: string) {
+  const at = query === "" ? -1 : label.toLowerCase().indexOf(query.toLowerCase());
+  if (at === -1) return label;
+  return (
+    <>
+      {label.slice(0, at)}
+      <mark>{label.slice(at, at + query.length)}</mark>
+      {label.slice(at + query.length)}
+    </>
+  );
 }

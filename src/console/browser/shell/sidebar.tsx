@@ -67,7 +67,7 @@ export function Sidebar({ views, current, isOpen }: SidebarProps) {
             icon={{ system: Monitor, light: Sun, dark: Moon }[theme.value]}
             items={[
               {
-                label: t("As the system"),
+                label: t("Match the system"),
                 icon: Monitor,
                 checked: theme.value === "system",
                 run: () => chooseTheme("system"),

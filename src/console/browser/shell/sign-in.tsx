@@ -40,7 +40,7 @@ export function SignIn() {
               value={key}
               onValue={setKey}
               placeholder="ctx_…"
-              hint={t("It stays in this tab, and is forgotten when you close it.")}
+              hint={t("Kept in this tab only, and forgotten when you close it.")}
             />
           </Form>
         </div>

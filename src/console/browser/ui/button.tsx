@@ -14,7 +14,7 @@ export type Icon = ComponentType<{
 }>;
 
 interface Look {
-  readonly kind?: "primary" | "plain" | "ghost" | "danger" | undefined;
+  readonly kind?: "primary" | "plain" | "ghost" | "danger" | "destructive" | undefined;
   readonly size?: "small" | "normal" | undefined;
   readonly icon?: Icon | undefined;
 }

@@ -5,14 +5,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
 import { Button } from "./button.tsx";
-import { CheckField, Field, Form } from "./form.tsx";
+import { CheckField, ClosingDialog, Field, Form } from "./form.tsx";
 import { X } from "./icons.ts";
 
 interface DialogProps {
   readonly title: string;
   readonly close: () => void;
   readonly children: ComponentChildren;
-  readonly kind?: "normal" | "wide" | "panel" | undefined;
+  readonly kind?: "normal" | "wide" | "panel" | "palette" | undefined;
   /** Elements beside the title. */
   readonly beside?: ComponentChildren;
 }
@@ -21,7 +21,8 @@ interface DialogProps {
 const FIELDS = "input:not([hidden], [type=checkbox]), select, textarea";
 
 /**
- * A modal dialog, open as long as it is rendered. The kind `panel` is at the side of the page, over the full height.
+ * A modal dialog, open as long as it is in the page. `panel` stands at the side, over the full height; `palette` stands
+ * near the top, without a head.
  */
 export function Dialog({ title, close, children, kind = "normal", beside }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
@@ -58,15 +59,24 @@ export function Dialog({ title, close, children, kind = "normal", beside }: Dial
       }}
     >
       <div class="dialog-inner">
-        <header class="dialog-head">
-          <h2 dir="auto">{title}</h2>
-          {beside}
-          <Button kind="ghost" icon={X} label={t("Close")} run={close} />
-        </header>
-        <div class="dialog-body">{children}</div>
+        {kind !== "palette" && (
+          <header class="dialog-head">
+            <h2 dir="auto">{title}</h2>
+            {beside}
+            <Button kind="ghost" icon={X} label={t("Close")} run={close} />
+          </header>
+        )}
+        <div class="dialog-body">
+          <ClosingDialog.Provider value={close}>{children}</ClosingDialog.Provider>
+        </div>
       </div>
     </dialog>
   );
+}
+
+/** The buttons at the foot of a dialog without a form; the main one is last. */
+export function DialogFoot({ children }: { readonly children: ComponentChildren }) {
+  return <div class="row form-foot">{children}</div>;
 }
 
 interface Question {
@@ -78,6 +88,8 @@ interface Question {
   readonly typed?: string | undefined;
   /** Label of a checkbox below the question, such as deleting for good. `run` gets whether it is ticked. */
   readonly option?: string | undefined;
+  /** Whether it destroys something. */
+  readonly destroys?: boolean | undefined;
 }
 
 const question = signal<Question | null>(null);
@@ -107,15 +119,12 @@ function Asked({ asked }: { readonly asked: Question }) {
           label={asked.title}
           verb={asked.verb}
           disabled={asked.typed !== undefined && typed.trim() !== asked.typed}
+          destroys={asked.destroys}
+          prefersCancel={asked.typed === undefined}
           send={async () => {
             await asked.run(option);
             close();
           }}
-          beside={
-            <Button autofocus={asked.typed === undefined} run={close}>
-              {t("Cancel")}
-            </Button>
-          }
         >
           {asked.option !== undefined && <CheckField label={asked.option} checked={option} onChecked={setOption} />}
           {asked.typed !== undefined && (

@@ -8,15 +8,20 @@ const LABEL_PIXELS = 12;
 /** Height in pixels that a label takes, with the space below and above it. */
 const LABEL_LINE_PIXELS = 17;
 const LABEL_CHARACTERS = 34;
-/** Pixels between a point and its label. */
+const DIM_ALPHA = 0.35;
+/** Pixels between a point and its label, and between a label and the edge. */
 const LABEL_GAP = 5;
+const EDGE = 8;
+/** Width of the canvas in pixels below which labels would lie on each other. */
+const LABELLED_MIN = 560;
 
 /** A point with its colour and label. */
 export interface ShownPoint extends PlanePoint {
   /** Name of a colour of tokens.css. */
   readonly colour: string;
   readonly isDim: boolean;
-  /** Text beside the point; not drawn if there is no free space for it. */
+  readonly isChosen?: boolean;
+  /** Text beside the point, where it finds room; empty: none. */
   readonly label?: string;
 }
 
@@ -47,7 +52,7 @@ export function draw(element: HTMLCanvasElement | null, points: readonly ShownPo
     else known.push(point);
   }
   for (const [name, group] of [...groups].sort()) {
-    context.globalAlpha = name.startsWith("0") ? 0.25 : 0.85;
+    context.globalAlpha = name.startsWith("0") ? DIM_ALPHA : 0.85;
     context.fillStyle = colour(name.slice(2));
     context.beginPath();
     for (const point of group) {
@@ -58,16 +63,33 @@ export function draw(element: HTMLCanvasElement | null, points: readonly ShownPo
     }
     context.fill();
   }
-  drawLabels(context, points, { size, sight }, radius);
+  if (size.width >= LABELLED_MIN) drawLabels(context, points, { size, sight }, radius);
+  drawRings(
+    context,
+    points.filter(({ isChosen }) => isChosen),
+    { size, sight },
+    radius + 2.5,
+  );
   drawLine(context, line, drawn);
   const looked = pointed === null ? undefined : points[pointed];
-  if (looked === undefined) return;
-  const { x, y } = onCanvas(looked, size, sight);
+  if (looked !== undefined) drawRings(context, [looked], { size, sight }, radius + 4);
+}
+
+function drawRings(
+  context: CanvasRenderingContext2D,
+  points: readonly ShownPoint[],
+  { size, sight }: Pick<Drawn, "size" | "sight">,
+  radius: number,
+): void {
   context.globalAlpha = 1;
   context.strokeStyle = colour("text");
   context.lineWidth = 2;
   context.beginPath();
-  context.arc(x, y, radius + 4, 0, 2 * Math.PI);
+  for (const point of points) {
+    const { x, y } = onCanvas(point, size, sight);
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+  }
   context.stroke();
 }
 
@@ -102,15 +124,15 @@ function drawLabels(
   context.font = `${LABEL_PIXELS}px ${getComputedStyle(document.body).fontFamily}`;
   context.fillStyle = colour("text-2");
   context.textBaseline = "middle";
-  for (const [at, { label = "" }] of points.entries()) {
+  for (const [at, { label = "", isDim }] of points.entries()) {
     const place = places[at];
-    if (label === "" || place === undefined) continue;
+    if (label === "" || isDim || place === undefined) continue;
     const text = label.length > LABEL_CHARACTERS ? `${label.slice(0, LABEL_CHARACTERS - 1)}…` : label;
     const { width } = context.measureText(text);
     const aside = radius + LABEL_GAP + width / 2;
     const middle = [place.x + aside, place.x - aside].find((x) => {
       const box = boxAround({ x, y: place.y }, width / 2, LABEL_LINE_PIXELS / 2);
-      const isInside = box.left >= 0 && box.right <= size.width;
+      const isInside = box.left >= EDGE && box.right <= size.width - EDGE;
       return isInside && taken.every((other, of) => of === at || areApart(box, other));
     });
     if (middle === undefined) continue;

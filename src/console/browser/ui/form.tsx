@@ -5,9 +5,13 @@ import { useContext, useId, useState } from "preact/hooks";
 import { ApiError } from "../core/api.ts";
 import { t } from "../core/i18n.ts";
 import { Button, type Icon } from "./button.tsx";
+import { ChevronDown } from "./icons.ts";
 import { Problem } from "./states.tsx";
 
-/** The error of the form around a field. */
+/** Closes the dialog around an element; null: there is none. */
+export const ClosingDialog = createContext<(() => void) | null>(null);
+
+/** The error that a form shows. */
 const FormError = createContext<ApiError | null>(null);
 
 interface FormProps {
@@ -20,10 +24,28 @@ interface FormProps {
   readonly beside?: ComponentChildren;
   readonly label: string;
   readonly disabled?: boolean | undefined;
+  /** Whether nothing was changed yet: then it has no buttons. */
+  readonly isIdle?: boolean | undefined;
+  /** Whether sending it destroys something. */
+  readonly destroys?: boolean | undefined;
+  /** Whether the button that leaves the dialog gets the focus. */
+  readonly prefersCancel?: boolean | undefined;
 }
 
-/** A form with one main button. Enter submits it. */
-export function Form({ children, send, verb, icon, beside, label, disabled }: FormProps) {
+/** A form with one main button. Enter sends it. In a dialog it has Cancel, too. */
+export function Form({
+  children,
+  send,
+  verb,
+  icon,
+  beside,
+  label,
+  disabled,
+  isIdle,
+  destroys,
+  prefersCancel,
+}: FormProps) {
+  const cancel = useContext(ClosingDialog);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const submit = async (event: SubmitEvent) => {
@@ -44,8 +66,13 @@ export function Form({ children, send, verb, icon, beside, label, disabled }: Fo
     <form noValidate aria-label={label} onSubmit={(event) => void submit(event)}>
       <FormError.Provider value={ofField}>{children}</FormError.Provider>
       {error !== null && <Problem error={error} />}
-      <div class="row form-foot">
-        <Button type="submit" kind="primary" icon={icon} busy={isBusy} disabled={disabled}>
+      <div class="row form-foot" hidden={isIdle}>
+        {cancel !== null && (
+          <Button autofocus={prefersCancel} run={cancel}>
+            {t("Cancel")}
+          </Button>
+        )}
+        <Button type="submit" kind={destroys ? "destructive" : "primary"} icon={icon} busy={isBusy} disabled={disabled}>
           {verb}
         </Button>
         {beside}
@@ -105,13 +132,16 @@ export function Field(props: FieldProps) {
     <div class={`field ${quiet ? "quiet" : ""}`}>
       <label for={id}>{label}</label>
       {options !== undefined ? (
-        <select {...shared} value={value} onChange={change}>
-          {options.map(([option, text]) => (
-            <option key={option} value={option}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <div class="select">
+          <select {...shared} value={value} onChange={change}>
+            {options.map(([option, text]) => (
+              <option key={option} value={option}>
+                {text}
+              </option>
+            ))}
+          </select>
+          <ChevronDown size={16} aria-hidden="true" />
+        </div>
       ) : lines !== undefined ? (
         <textarea
           {...shared}

@@ -32,6 +32,7 @@ export {
   LoaderCircle,
   LogOut,
   Map as MapIcon,
+  Maximize,
   Menu as MenuIcon,
   MessageSquare,
   Minus,

@@ -17,10 +17,10 @@ export interface Sight {
 /** The whole plane. */
 export const WHOLE: Sight = { x: 0, y: 0, zoom: 1 };
 const ZOOM_MAX = 60;
-/** Share of the canvas that stays empty around the plane at zoom 1. */
-const MARGIN = 0.06;
-const STRETCH_MAX = 2;
-/** Number of cells on each side of the grid with which points are found. */
+/** Share of the canvas that stays free around the whole plane. */
+const MARGIN = 0.12;
+const STRETCH_MAX = 2.6;
+/** Cells of the grid in which points are looked for, on each side. */
 const CELLS = 64;
 
 /** Size of a canvas, in CSS pixels. */
@@ -29,10 +29,7 @@ export interface Size {
   readonly height: number;
 }
 
-/**
- * Number of pixels of one unit of the plane, horizontally (x) and vertically (y). A wide canvas stretches the plane
- * horizontally, at most by `STRETCH_MAX`.
- */
+/** Pixels of one unit of the plane, across and up. A wide canvas stretches it, but only so far. */
 function unitOf({ width, height }: Size, { zoom }: Sight): PlanePoint {
   const scale = ((1 - MARGIN) / 2) * zoom;
   return { x: Math.min(width, STRETCH_MAX * height) * scale, y: Math.min(height, STRETCH_MAX * width) * scale };
@@ -68,6 +65,17 @@ export function moved(sight: Sight, dx: number, dy: number, size: Size): Sight {
 function within({ x, y, zoom }: Sight): Sight {
   const clamp = (value: number) => Math.max(-1, Math.min(1, value));
   return { x: clamp(x), y: clamp(y), zoom };
+}
+
+/** Points moved and stretched so that they reach all edges of the plane; a single one stands in the middle. */
+export function spreadOut<Point extends PlanePoint>(points: readonly Point[]): readonly Point[] {
+  const axis = (of: (point: Point) => number) => {
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const point of points) [least, most] = [Math.min(least, of(point)), Math.max(most, of(point))];
+    return (value: number) => (most === least ? 0 : ((value - least) / (most - least)) * 2 - 1);
+  };
+  const [x, y] = [axis((point) => point.x), axis((point) => point.y)];
+  return points.map((point) => ({ ...point, x: x(point.x), y: y(point.y) }));
 }
 
 /** Finds points by place. */

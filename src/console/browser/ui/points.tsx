@@ -6,7 +6,7 @@ import { t } from "../core/i18n.ts";
 import { isDark } from "../core/theme.ts";
 import { Button } from "./button.tsx";
 import { draw, type ShownPoint } from "./draw-points.ts";
-import { Lasso, Minus, Plus, RotateCcw } from "./icons.ts";
+import { Lasso } from "./icons.ts";
 import {
   moved,
   onCanvas,
@@ -18,6 +18,7 @@ import {
   WHOLE,
   zoomed,
 } from "./point-field.ts";
+import { ViewTools } from "./view-tools.tsx";
 
 /** The highlighted point: its index, its place on the canvas in pixels, and the size of the canvas. */
 export interface Pointed {
@@ -33,10 +34,9 @@ interface PointsProps {
   readonly onOpen: (at: number) => void;
   /** Whether zooming and moving are off, so that the wheel scrolls the page. */
   readonly isStill?: boolean | undefined;
-  /**
-   * Makes points selectable. Gets the indices of the points inside a line that a person drew, or of one point that was
-   * toggled.
-   */
+  /** Whether points are selected: as long as they are, the line around them stays. */
+  readonly hasChosen?: boolean | undefined;
+  /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
   readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
 }
 
@@ -50,8 +50,16 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [1, 0],
 };
 
-/** The canvas with its points. */
-export default function Points({ label, points, onPoint, onOpen, onChosen, isStill = false }: PointsProps) {
+/** The canvas. */
+export default function Points({
+  label,
+  points,
+  onPoint,
+  onOpen,
+  onChosen,
+  hasChosen = false,
+  isStill = false,
+}: PointsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   const [sight, setSight] = useState<Sight>(WHOLE);
@@ -108,9 +116,11 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
   const close = () => {
     onChosen?.(field.current.within(drawn.current), false);
     drawn.current = [];
-    setLine([]);
     setIsDrawing(false);
   };
+  useEffect(() => {
+    if (!hasChosen) setLine([]);
+  }, [hasChosen]);
   const move = (event: PointerEvent) => {
     const from = drag.current;
     if (from === null || isStill) return look(pointAt(event));
@@ -151,7 +161,9 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
           onPointerDown={(event) => {
             event.currentTarget.setPointerCapture(event.pointerId);
             drag.current = { x: event.clientX, y: event.clientY, hasMoved: false };
-            if (isDrawing) extend(event);
+            if (!isDrawing) return;
+            drawn.current = [];
+            extend(event);
           }}
           onPointerMove={move}
           onPointerUp={(event) => {
@@ -168,20 +180,17 @@ export default function Points({ label, points, onPoint, onOpen, onChosen, isSti
         />
       </div>
       {!isStill && (
-        <div class="points-tools">
-          <Button size="small" icon={Plus} label={t("Zoom in")} run={() => enlarge(STEP)} />
-          <Button size="small" icon={Minus} label={t("Zoom out")} run={() => enlarge(1 / STEP)} />
-          <Button size="small" icon={RotateCcw} label={t("Show all")} run={() => setSight(WHOLE)} />
+        <ViewTools enlarge={(isCloser) => enlarge(isCloser ? STEP : 1 / STEP)} showAll={() => setSight(WHOLE)}>
           {onChosen !== undefined && (
             <Button
               size="small"
               icon={Lasso}
-              label={t("Select by a line around points")}
+              label={t("Select points with a lasso")}
               pressed={isDrawing}
               run={() => setIsDrawing(!isDrawing)}
             />
           )}
-        </div>
+        </ViewTools>
       )}
     </div>
   );

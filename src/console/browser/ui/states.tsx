@@ -27,7 +27,7 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
       <CircleAlert size={18} aria-hidden="true" />
       <div>
         <p dir="auto">{messageOf(error)}</p>
-        {known?.status === 0 && <p class="fine">{t("It is read again by itself as soon as the server answers.")}</p>}
+        {known?.status === 0 && <p class="fine">{t("This page refreshes as soon as the server answers.")}</p>}
         {known?.requestId && (
           <p class="fine">
             <code>{known.code}</code> · {t("request")} <code>{known.requestId}</code>

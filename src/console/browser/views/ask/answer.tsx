@@ -47,7 +47,7 @@ export function Answer({ turn, onSource, retry }: AnswerProps) {
       )}
       {answerState === "partial" && (
         <p class="answer-state">
-          <CircleAlert size={16} aria-hidden="true" /> {t("Only a part of this is stored.")}
+          <CircleAlert size={16} aria-hidden="true" /> {t("Only part of this is stored.")}
         </p>
       )}
       <div aria-live="polite" aria-busy={state === "writing"}>

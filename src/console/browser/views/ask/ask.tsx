@@ -43,7 +43,7 @@ function WithChats({ id }: { readonly id: string | null }) {
         </div>
         {pages.error !== undefined && <Problem error={pages.error} retry={pages.reload} />}
         {pages.items === undefined && pages.error === undefined && <Skeleton lines={5} />}
-        {pages.items?.length === 0 && <p class="fine">{t("Chats that you begin stand here.")}</p>}
+        {pages.items?.length === 0 && <p class="fine">{t("Your chats appear here.")}</p>}
         <ul class="list">
           {pages.items?.map((chat) => (
             <li key={chat.id}>

@@ -46,6 +46,7 @@ export function ChatMenu({ chat, turns, onChat, onDeleted }: ChatMenuProps) {
                 title: t("Delete this chat?"),
                 text: t("“{name}” and its messages are deleted for good. The memories stay.", { name }),
                 verb: t("Delete"),
+                destroys: true,
                 run: async () => {
                   await call("deleteChat", { params: { id: chat.id } });
                   onDeleted?.(chat.id);

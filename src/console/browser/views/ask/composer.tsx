@@ -44,7 +44,7 @@ export function Composer({ isBusy, ask, stop, mayScope }: ComposerProps) {
         rows={2}
         dir="auto"
         aria-label={t("Question")}
-        placeholder={t("Ask something that your memories know")}
+        placeholder={t("Ask your memories a question")}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {

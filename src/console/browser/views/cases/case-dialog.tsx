@@ -56,7 +56,11 @@ export function CaseDialog({ close, onStored }: CaseDialogProps) {
             onValue={setIds}
           />
         )}
-        <UserField value={userId} onValue={setUserId} hint={t("Only memories of this user are searched; empty: all")} />
+        <UserField
+          value={userId}
+          onValue={setUserId}
+          hint={t("Searches this user's memories only. Leave empty for all.")}
+        />
       </Form>
     </Dialog>
   );

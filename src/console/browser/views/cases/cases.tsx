@@ -48,7 +48,7 @@ export default function Cases() {
           query
         ),
     },
-    { head: t("Should be found"), cell: (one) => <Expected of={one} /> },
+    { head: t("Expected result"), cell: (one) => <Expected of={one} /> },
     { head: t("User"), cell: ({ userId }) => userId ?? <span class="fine">{t("all")}</span> },
     { head: t("Mode"), cell: ({ mode }) => mode ?? <span class="fine">{t("default")}</span> },
     { head: t("Stored"), cell: ({ created_at: at }) => <Ago time={at} /> },

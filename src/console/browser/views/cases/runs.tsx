@@ -18,9 +18,9 @@ const POLL_MS = 700;
 const RUNS_SHOWN = 20;
 
 const FIGURES = [
-  ["ndcg10", "nDCG@10", "How close the order is to the best one, 0 to 1"],
+  ["ndcg10", "nDCG@10", "Ranking quality from 0 to 1, where 1 is the best order"],
   ["right_first", "Right first", "Share of the cases whose memory is the first result"],
-  ["refused_right", "Rightly refused", "Share of the cases with nothing to find that would not be answered"],
+  ["refused_right", "Rightly refused", "Share of the cases without an answer that are correctly refused"],
 ] as const;
 
 /** A card that starts runs and shows the figures of the latest one. */
@@ -58,7 +58,7 @@ export function Runs() {
               {name}
             </Button>
           ))}
-          <span class="fine">{t("A run costs no query and is kept for 30 days.")}</span>
+          <span class="fine">{t("Runs do not count towards your quota. They are kept for 30 days.")}</span>
         </div>
         <Loaded from={runs} lines={3}>
           {(all) => <Latest all={all} other={other} setOther={setOther} />}
@@ -77,7 +77,7 @@ interface LatestProps {
 
 function Latest({ all, other, setOther }: LatestProps) {
   const [latest, ...earlier] = all;
-  if (latest === undefined) return <p class="fine">{t("No run yet.")}</p>;
+  if (latest === undefined) return <p class="fine">{t("No runs yet.")}</p>;
   if (latest.status === "failed")
     return (
       <div class="problem" role="alert">
@@ -101,7 +101,7 @@ function Latest({ all, other, setOther }: LatestProps) {
         <div class="compared">
           <Field
             name="other"
-            label={t("Compare with the run of")}
+            label={t("Compare with the run from")}
             value={compared?.id ?? ""}
             onValue={setOther}
             options={comparable.map(({ id, created_at: at }) => [id, timeText(at)] as const)}

@@ -66,7 +66,7 @@ export default function Connect() {
           ))}
           <Field
             name="key"
-            label={t("Key for the code below")}
+            label={t("API key for the examples")}
             type="password"
             placeholder={PLACEHOLDER}
             hint={t("Optional. It stays in this page.")}
@@ -93,7 +93,7 @@ function Callers() {
     () => POLL_MS,
   );
   return (
-    <Card title={t("Who has called yet?")}>
+    <Card title={t("Recent callers")}>
       <Loaded from={keys}>
         {({ data }) => (
           <ul class="list rows">
@@ -103,7 +103,7 @@ function Callers() {
                 <span class="cut" dir="auto">
                   {key.name}
                 </span>
-                {isCurrent(key) && <Badge tone="accent">{t("signed in with it")}</Badge>}
+                {isCurrent(key) && <Badge tone="accent">{t("this session")}</Badge>}
                 {key.last_client !== null && <Badge>{key.last_client}</Badge>}
                 <span class="fine">{key.last_used_at === null ? t("not yet") : <Ago time={key.last_used_at} />}</span>
               </li>

@@ -37,7 +37,7 @@ export function RenameDialog({ name, close, rename }: RenameDialogProps) {
           label={t("Name")}
           value={next}
           onValue={setNext}
-          hint={t("The texts of the memories stay as they are")}
+          hint={t("The texts of the memories do not change")}
           autofocus
         />
       </Form>

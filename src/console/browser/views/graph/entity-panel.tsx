@@ -9,6 +9,7 @@ import { useResource } from "../../core/resource.ts";
 import { setFilters, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
+import { tokenOfKind } from "../../ui/graph-data.ts";
 import { Ellipsis, GitMerge, Pencil, Share2, Undo2, X } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Badge, Card, Meter } from "../../ui/pieces.tsx";
@@ -16,6 +17,25 @@ import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { ChooseDialog, RenameDialog } from "./entity-dialogs.tsx";
 import { explore, forgetEntity } from "./known.ts";
+
+/** A passage: its heading, or else its first sentence, is a link to its memory. */
+function Passage({ memoryId, content }: { readonly memoryId: string; readonly content: string }) {
+  const whole = content.trim().replace(/^#+\s+/, "");
+  const [heading = whole] = /^.+?(?=\n|(?<=[.!?。！？])\s|$)/u.exec(whole) ?? [];
+  const text = whole.slice(heading.length);
+  return (
+    <li>
+      <a href={to(["memories", memoryId])} class="cut" dir="auto">
+        {heading}
+      </a>
+      {text.trim() !== "" && (
+        <p class="fine clamp" dir="auto">
+          {text.trim()}
+        </p>
+      )}
+    </li>
+  );
+}
 
 interface EntityPanelProps {
   readonly id: string;
@@ -48,13 +68,13 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
               size="small"
               items={[
                 { label: t("Rename"), icon: Pencil, run: () => setDoing("rename") },
-                { label: t("Merge into another one"), icon: GitMerge, run: () => setDoing("merge") },
+                { label: t("Merge into another entity"), icon: GitMerge, run: () => setDoing("merge") },
                 {
-                  label: t("Take back the name"),
+                  label: t("Restore the original name"),
                   icon: Undo2,
                   run: async () => {
                     await change({ name: null });
-                    toast(t("It has the name of the memories again."));
+                    toast(t("The original name was restored."));
                   },
                 },
               ]}
@@ -68,7 +88,9 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
         {(value) => (
           <div class="stack">
             <p class="row">
-              <Badge tone="accent">{t(value.kind)}</Badge>
+              <Badge>
+                <span class="legend-dot" style={{ background: `var(--${tokenOfKind(value.kind)})` }} /> {t(value.kind)}
+              </Badge>
               <span class="fine">{countText(value.memories, "1 memory", "{n} memories")}</span>
             </p>
             <div class="row">
@@ -78,7 +100,10 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
             </div>
             {value.neighbours.length > 0 && (
               <div class="stack tight">
-                <h3>{t("Neighbours")}</h3>
+                <div class="row between">
+                  <h3>{t("Neighbours")}</h3>
+                  <span class="fine">{t("Strength")}</span>
+                </div>
                 <ul class="list near-list">
                   {value.neighbours.slice(0, 14).map((near) => (
                     <li key={near.id}>
@@ -86,6 +111,7 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
                         {near.name}
                       </button>
                       <Meter label={t("Strength of the connection")} share={near.weight} />
+                      <span class="fine number">{Math.round(near.weight * 100)} %</span>
                     </li>
                   ))}
                 </ul>
@@ -93,13 +119,9 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
             )}
             <div class="stack tight">
               <h3>{t("Passages")}</h3>
-              <ul class="list stack tight">
+              <ul class="list passage-list">
                 {value.passages.map(({ chunk_id: chunk, memory_id: memory, content }) => (
-                  <li key={chunk}>
-                    <a class="quiet-link clamp" dir="auto" href={to(["memories", memory])}>
-                      {content.replace(/^#+\s+/, "")}
-                    </a>
-                  </li>
+                  <Passage key={chunk} memoryId={memory} content={content} />
                 ))}
               </ul>
             </div>
@@ -111,8 +133,8 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
       )}
       {(doing === "merge" || doing === "path") && (
         <ChooseDialog
-          title={doing === "merge" ? t("Merge into another one") : t("Path to another entity")}
-          text={doing === "merge" ? t("Both are one entity from then on, under the name of the other one.") : null}
+          title={doing === "merge" ? t("Merge into another entity") : t("Path to another entity")}
+          text={doing === "merge" ? t("They become one entity with the other one's name.") : null}
           userId={userId}
           except={id}
           close={() => setDoing(null)}

@@ -13,6 +13,7 @@ import { Field } from "../../ui/form.tsx";
 import { tokenOfKind } from "../../ui/graph-data.ts";
 import { Network } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
+import { Legend } from "../../ui/legend.tsx";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { UserField } from "../shared/user-field.tsx";
@@ -50,7 +51,7 @@ export default function GraphExplorer() {
     <div class="view wide">
       <PageHead
         title={t("Graph")}
-        text={t("Names, titles, identifiers and dates that memories mention, and how they are joined.")}
+        text={t("Names, titles, identifiers and dates that your memories mention, and how they connect.")}
       />
       <div class="filters" role="search" aria-label={t("Filters")}>
         <Field
@@ -84,29 +85,32 @@ export default function GraphExplorer() {
           entities.length === 0 ? (
             <Card>
               <Empty icon={Network} title={t("No entities")}>
-                {t("Names, titles, quotes, identifiers and dates in a text become entities that join memories.")}
+                {t("Names, titles, quotes, identifiers and dates in a text become entities that connect memories.")}
               </Empty>
             </Card>
           ) : (
             <div class="explorer">
-              <Card>
+              <Card class="explorer-picture">
                 <GraphPicture
                   key={`${q} ${kind} ${userId} ${known.size === 0}`}
-                  label={t("Entities and how they are joined")}
+                  label={t("Entities and their connections")}
                   graph={picture}
                   selected={selected || undefined}
                   path={path.map(({ id }) => id)}
                   onNode={open}
                 />
-                <p class="legend">
-                  {KINDS.filter((one) => picture.nodes.some((node) => node.kind === one)).map((one) => (
-                    <span key={one}>
-                      <span class="legend-dot" style={{ background: `var(--${tokenOfKind(one)})` }} /> {t(one)}
-                    </span>
-                  ))}
-                </p>
+                <Legend
+                  groups={KINDS.map((one) => ({
+                    name: one,
+                    title: t(one),
+                    colour: tokenOfKind(one),
+                    count: picture.nodes.filter((node) => node.kind === one).length,
+                  })).filter(({ name, count }) => count > 0 || name === kind)}
+                  only={kind || null}
+                  onOnly={(one) => setFilters({ kind: one })}
+                />
               </Card>
-              <div class="stack">
+              <div class="stack explorer-side">
                 {goal !== "" && selected !== "" && (
                   <PathPanel from={selected} to={goal} userId={userId} onPath={setPath} />
                 )}

@@ -9,7 +9,12 @@ import type { Graph } from "../../ui/graph-data.ts";
 const NODES_MAX = 300;
 /** Number of entities whose neighbours are loaded at the start. */
 const FIRST_ENTITIES = 16;
-/** Number of neighbours that are loaded of each entity at the start. */
+/** Entities of several memories from which on those of one memory are left out at the start. */
+const SHARED_MIN = 4;
+/** Least strength of a connection for which an entity without another one is shown, if the picture has many. */
+const WEAK = 0.7;
+const MANY_NODES = 30;
+/** Neighbours that are read of each entity at the start, and of an entity that a person opens. */
 const FIRST_NEIGHBOURS = 10;
 /** Number of neighbours that are loaded of an entity that a person opens. */
 const OPENED_NEIGHBOURS = 30;
@@ -27,7 +32,9 @@ export async function explore(id: string, userId: string): Promise<EntitySurroun
 /** Replaces the loaded entities by the first of `entities`, which are sorted by number of memories. @throws ApiError */
 export async function begin(entities: readonly Entity[], userId: string): Promise<void> {
   surroundings.value = new Map();
-  const first = entities.slice(0, FIRST_ENTITIES);
+  // what only one memory mentions joins nothing, and would hide what does
+  const shared = entities.filter(({ memories }) => memories > 1);
+  const first = (shared.length >= SHARED_MIN ? shared : entities).slice(0, FIRST_ENTITIES);
   const found = await Promise.all(
     first.map(({ id }) => call("getEntity", { params: { id }, query: { userId, limit: FIRST_NEIGHBOURS } })),
   );
@@ -52,7 +59,15 @@ export function pictureOfKnown(kind: string, path: readonly Entity[]): Graph {
   for (const entity of path) add(entity, 8);
   const all = [...surroundings.value.values()];
   for (const one of all) if (kind === "" || one.kind === kind) add(one, 2 + Math.log2(1 + one.memories));
-  for (const one of all) for (const near of one.neighbours) if (kind === "" || near.kind === kind) add(near, 1.5);
+  const connections = new Map<string, number>();
+  for (const { neighbours } of all)
+    for (const { id } of neighbours) connections.set(id, (connections.get(id) ?? 0) + 1);
+  const isMany = connections.size > MANY_NODES;
+  for (const one of all)
+    for (const near of one.neighbours) {
+      const isWeak = isMany && near.weight < WEAK && connections.get(near.id) === 1;
+      if ((kind === "" || near.kind === kind) && !isWeak) add(near, 1.5);
+    }
   const links = all.flatMap(({ id, neighbours }) =>
     neighbours.map((near) => ({ from: id, to: near.id, weight: near.weight })),
   );

@@ -80,7 +80,7 @@ function Charts({ points }: { readonly points: readonly Point[] }) {
   if (points.every(isQuiet)) {
     return (
       <Card>
-        <Empty icon={Activities} title={t("Nothing happened in this time.")}>
+        <Empty icon={Activities} title={t("No activity in this period.")}>
           {t("Memories, answers and searches appear here as soon as there are any.")}
         </Empty>
       </Card>
@@ -112,12 +112,12 @@ function Charts({ points }: { readonly points: readonly Point[] }) {
           ]}
         />
       </Card>
-      <Card title={t("Time of searches, 95th percentile")}>
+      <Card title={t("Search latency, 95th percentile")}>
         {latency.length === 0 ? (
-          <p class="fine chart-empty">{t("No search in this time.")}</p>
+          <p class="fine chart-empty">{t("No searches in this period.")}</p>
         ) : (
           <Chart
-            label={t("Time of searches by mode in milliseconds")}
+            label={t("Search latency by mode, in milliseconds")}
             kind="lines"
             times={times}
             series={latency}
@@ -127,7 +127,7 @@ function Charts({ points }: { readonly points: readonly Point[] }) {
       </Card>
       <Card title={t("Waiting to be processed")}>
         <Chart
-          label={t("Most memories in processing at a time")}
+          label={t("Most memories processed at once")}
           kind="bars"
           times={times}
           series={[{ name: t("most at a time"), token: "signal-vector", values: points.map(({ queue }) => queue) }]}

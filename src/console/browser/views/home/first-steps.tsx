@@ -94,7 +94,7 @@ export function FirstSteps() {
           <span class="grow fine">
             {found.hasSample
               ? t("The sample library is loaded: ask when Omar's flight leaves, or what E-317 means.")
-              : t("Nothing at hand? The sample library has notes of two invented people and ten documents.")}
+              : t("No data yet? The sample library has notes by two invented people and ten documents.")}
           </span>
           {found.hasSample ? (
             <Button size="small" run={() => askToRemove(state.reload)}>
@@ -105,7 +105,7 @@ export function FirstSteps() {
               size="small"
               run={async () => {
                 await loadSample();
-                toast(t("The sample library is being read. It can be asked in a few seconds."));
+                toast(t("The sample library is loading. You can ask about it in a few seconds."));
                 state.reload();
               }}
             >
@@ -123,6 +123,7 @@ function askToRemove(reload: () => void): void {
     title: t("Remove the sample library?"),
     text: t("All memories with the tag {tag} are deleted for good.", { tag: SAMPLE_TAG }),
     verb: t("Remove"),
+    destroys: true,
     run: async () => {
       const removed = await removeSample();
       toast(countText(removed, "1 memory was deleted.", "{n} memories were deleted."));

@@ -81,7 +81,7 @@ function AskBox() {
         name="question"
         dir="auto"
         aria-label={t("Question")}
-        placeholder={t("Ask something that your memories know")}
+        placeholder={t("Ask your memories a question")}
         autocomplete="off"
       />
       <button type="submit" class="button primary small">
@@ -108,7 +108,7 @@ function Plan() {
               note={t("new count on {day}", { day: dayText(value.period.end) })}
             />
             <div class="tile">
-              <p class="tile-label">{t("Tokens of the language model")}</p>
+              <p class="tile-label">{t("Language model tokens")}</p>
               <p class="tile-value number">{numberText(value.tokens.prompt + value.tokens.completion)}</p>
               <p class="fine">{t("prompts and answers")}</p>
             </div>

@@ -10,6 +10,7 @@ import { rights } from "../../core/session.ts";
 import { MapIcon } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Card } from "../../ui/pieces.tsx";
+import { spreadOut } from "../../ui/point-field.ts";
 import type { Pointed } from "../../ui/points.tsx";
 import { bestGrouping, coloursOf, groupOf } from "../map/colours.ts";
 import { PointNote } from "../map/point-note.tsx";
@@ -31,7 +32,7 @@ export function MapCard() {
     ({ state, total, points }) =>
       state === "building" && total > 0 ? POLL_MS : points.length < Math.min(total, POINTS) ? REST_MS : null,
   );
-  const points = map.value?.points ?? [];
+  const points = useMemo(() => spreadOut(map.value?.points ?? []), [map.value]);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const by = bestGrouping(points, rights.value?.isConfined === false);
   const legend = useMemo(() => coloursOf(points, by), [points]);
@@ -49,14 +50,14 @@ export function MapCard() {
     return (
       <Card class="map" title={t("Map")} icon={MapIcon}>
         <p class="fine" role="status">
-          {t("Places are being computed. This takes some seconds the first time.")}
+          {t("The map is being computed. The first time takes a few seconds.")}
         </p>
       </Card>
     );
   }
   return (
     <Card class="map" title={t("Map")} icon={MapIcon} actions={<a href="#/map">{t("Explore")}</a>}>
-      <div class="map-frame">
+      <div class="picture-frame map-frame">
         <Points
           isStill
           label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it.", { n: points.length })}

@@ -90,8 +90,8 @@ export function KeyWizard({ close, onCreated }: KeyWizardProps) {
         <div class="columns narrow">
           <Field name="name" label={t("Name")} value={name} onValue={setName} placeholder={t("Support agent")} />
           <UserField
-            label={t("Only for the user")}
-            hint={t("Optional: it then sees the data of this user only")}
+            label={t("Restrict to user")}
+            hint={t("Optional. The key then sees this user's data only.")}
             value={userId}
             onValue={setUserId}
           />

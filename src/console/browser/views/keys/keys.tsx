@@ -50,7 +50,7 @@ export default function Keys() {
               <span class="stack-lines">
                 <span class="row">
                   <span dir="auto">{key.name}</span>
-                  {isCurrent(key) && <Badge tone="accent">{t("signed in with it")}</Badge>}
+                  {isCurrent(key) && <Badge tone="accent">{t("this session")}</Badge>}
                   {isExpired(key) && <Badge tone="bad">{t("expired")}</Badge>}
                 </span>
                 <code class="fine">{key.redacted}</code>
@@ -127,10 +127,11 @@ function askToRevoke(key: Key, onRevoked: () => void): void {
   confirm({
     title: t("Revoke the key {name}?", { name: key.name }),
     text: isOwn
-      ? t("You are signed in with this key. Once it is revoked, you need another one to come back.")
-      : t("Whoever uses it is refused at once."),
+      ? t("You are signed in with this key. Once it is revoked, you need another one to sign in.")
+      : t("Everything that uses it is refused immediately."),
     ...(isOwn && { typed: key.name }),
     verb: t("Revoke"),
+    destroys: true,
     run: async () => {
       await call("deleteKey", { params: { id: key.id } });
       onRevoked();
@@ -151,7 +152,7 @@ function RotateDialog({ rotated, close, onRotated }: RotateDialogProps) {
     <Dialog title={t("Rotate the key {name}", { name: rotated.name })} close={close}>
       <Form
         label={t("Rotate")}
-        verb={t("Give it a new secret")}
+        verb={t("Create a new secret")}
         icon={RefreshCw}
         send={async () =>
           onRotated(await call("rotateKey", { params: { id: rotated.id }, body: { grace_seconds: Number(grace) } }))
@@ -163,7 +164,7 @@ function RotateDialog({ rotated, close, onRotated }: RotateDialogProps) {
           value={grace}
           onValue={setGrace}
           options={[
-            ["0", t("no time: it is refused at once")],
+            ["0", t("not at all: refused immediately")],
             ["3600", t("an hour")],
             ["86400", t("a day")],
           ]}

@@ -5,7 +5,7 @@ import { BASE } from "../../core/api.ts";
 import type { KeyWithSecret } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../../ui/dialog.tsx";
 import { Snippet } from "../../ui/pieces.tsx";
 import { allowedBy, CLIENTS, clientSnippet } from "../connect/clients.ts";
 
@@ -33,11 +33,11 @@ export function SecretDialog({ created, close }: SecretDialogProps) {
           ))}
         </div>
         <Snippet label={t("Code with this key")} code={clientSnippet(client, BASE, secret, allowedBy(created))} />
-        <div class="row">
+        <DialogFoot>
           <Button kind="primary" run={close}>
             {t("Done")}
           </Button>
-        </div>
+        </DialogFoot>
       </div>
     </Dialog>
   );

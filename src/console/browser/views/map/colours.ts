@@ -3,6 +3,7 @@
 
 import type { MapPoint } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
+import type { LegendGroup } from "../../ui/legend.tsx";
 
 /** The attribute that decides the colour of a point. */
 export type Grouping = "type" | "userId" | "month" | "currency";
@@ -15,17 +16,9 @@ const COLOURS = [
 const OTHERS = "signal-neighbours";
 const OTHERS_NAME = "…";
 
-/** An entry of the legend. */
-export interface LegendEntry {
-  readonly name: string;
-  readonly title: string;
-  readonly colour: string;
-  readonly count: number;
-}
-
-/** The legend, and functions that give the colour and the legend entry of a group. */
+/** The legend, and the colour and the entry of each group. */
 export interface Legend {
-  readonly entries: readonly LegendEntry[];
+  readonly entries: readonly LegendGroup[];
   readonly colourOf: (group: string) => string;
   readonly nameOf: (group: string) => string;
 }
@@ -44,7 +37,7 @@ export function groupOf(point: MapPoint, by: Grouping): string {
 }
 
 function titleOf(group: string, by: Grouping): string {
-  if (group === "") return t("none");
+  if (group === "") return by === "userId" ? t("No user") : t("No type");
   return by === "currency" ? t(group) : group;
 }
 
@@ -56,8 +49,14 @@ export function coloursOf(points: readonly MapPoint[], by: Grouping): Legend {
   const own = largest.slice(0, counts.size === COLOURS.length + 1 ? COLOURS.length + 1 : COLOURS.length);
   const colours = new Map<string, string>(own.map(([group], at) => [group, COLOURS[at] ?? OTHERS]));
   const others = points.length - own.reduce((sum, [, count]) => sum + count, 0);
-  const entries: LegendEntry[] = own.map(([group, count]) => {
-    return { name: group, title: titleOf(group, by), colour: colours.get(group) ?? OTHERS, count };
+  const entries: LegendGroup[] = own.map(([group, count]) => {
+    return {
+      name: group,
+      title: titleOf(group, by),
+      colour: colours.get(group) ?? OTHERS,
+      count,
+      isNone: group === "",
+    };
   });
   if (others > 0) entries.push({ name: OTHERS_NAME, title: t("others"), colour: OTHERS, count: others });
   return {

@@ -11,12 +11,15 @@ import { rights } from "../../core/session.ts";
 import { Field } from "../../ui/form.tsx";
 import { MapIcon } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
+import { Legend } from "../../ui/legend.tsx";
 import { Card, PageHead } from "../../ui/pieces.tsx";
+import { spreadOut } from "../../ui/point-field.ts";
 import type { Pointed } from "../../ui/points.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
+import { BulkBar } from "../memories/bulk-bar.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { UserField } from "../shared/user-field.tsx";
-import { Chosen } from "./chosen.tsx";
+import { Chosen, useMemories } from "./chosen.tsx";
 import { bestGrouping, coloursOf, type Grouping, groupOf } from "./colours.ts";
 import { PointNote } from "./point-note.tsx";
 
@@ -41,9 +44,9 @@ export default function MemoryMap() {
     <div class="view wide">
       <PageHead
         title={t("Map")}
-        text={t("Each point is a memory. Those that speak of similar things lie close together.")}
+        text={t("Each point is a memory. Memories about similar things lie close together.")}
       />
-      <div class="filters" role="search" aria-label={t("Filters")}>
+      <div class="filters even" role="search" aria-label={t("Filters")}>
         <Field
           name="by"
           label={t("Colour")}
@@ -53,7 +56,7 @@ export default function MemoryMap() {
             ["type", t("Colour by type")],
             ...(isConfined ? [] : ([["userId", t("Colour by user")]] as const)),
             ["month", t("Colour by month")],
-            ["currency", t("Colour by currency")],
+            ["currency", t("Colour by validity")],
           ]}
           onValue={(one) => setFilters({ by: one })}
         />
@@ -91,10 +94,12 @@ interface ShownProps {
 }
 
 function Shown({ places, by, userId }: ShownProps) {
-  const { state, total, points } = places;
+  const { state, total } = places;
+  const points = useMemo(() => spreadOut(places.points), [places.points]);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [only, setOnly] = useState<string | null>(null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const selection = useMemories([...chosen]);
   const legend = useMemo(() => coloursOf(points, by), [points, by]);
   const shown = useMemo(
     () => (only === null ? points : points.filter((point) => legend.nameOf(groupOf(point, by)) === only)),
@@ -104,7 +109,8 @@ function Shown({ places, by, userId }: ShownProps) {
   const drawn = useMemo(
     () =>
       shown.map((point) => ({
-        ...{ x: point.x, y: point.y, isDim: chosen.size > 0 ? !chosen.has(point.memory_id) : point.is_superseded },
+        ...{ x: point.x, y: point.y, isChosen: chosen.has(point.memory_id) },
+        isDim: chosen.size > 0 ? !chosen.has(point.memory_id) : point.is_superseded,
         colour: legend.colourOf(groupOf(point, by)),
         label: names.get(point.memory_id) ?? "",
       })),
@@ -114,7 +120,7 @@ function Shown({ places, by, userId }: ShownProps) {
     return (
       <Card>
         <p class="fine" role="status">
-          {t("Places are being computed. This takes some seconds the first time.")}
+          {t("The map is being computed. The first time takes a few seconds.")}
         </p>
         <Skeleton lines={8} height={24} />
       </Card>
@@ -133,12 +139,13 @@ function Shown({ places, by, userId }: ShownProps) {
     for (const id of ids) if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
+  const clear = () => setChosen(new Set());
   const open = (point: MapPoint | undefined) => point !== undefined && go(["memories", point.memory_id]);
   return (
     <>
       <Card class="map">
         <div class="stack">
-          <div class="map-frame">
+          <div class="picture-frame map-frame">
             <Points
               label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
                 n: shown.length,
@@ -147,39 +154,37 @@ function Shown({ places, by, userId }: ShownProps) {
               onPoint={setPointed}
               onOpen={(at) => open(shown[at])}
               onChosen={choose}
+              hasChosen={chosen.size > 0}
             />
+            {selection.memories.length > 0 && rights.value?.memoriesWrite === true && (
+              <BulkBar
+                chosen={selection.memories}
+                clear={clear}
+                onChanged={selection.put}
+                onRemoved={() => setChosen(new Set())}
+              />
+            )}
             {pointed !== null && shown[pointed.at] !== undefined && (
               <PointNote point={shown[pointed.at] as MapPoint} pointed={pointed} />
             )}
           </div>
-          <div class="legend" role="group" aria-label={t("Show only")}>
-            {legend.entries.map(({ name, title, colour, count }) => (
-              <button
-                key={name}
-                type="button"
-                class="legend-button"
-                aria-pressed={only === name}
-                onClick={() => {
-                  setPointed(null);
-                  setOnly(only === name ? null : name);
-                }}
-              >
-                <span class="legend-dot" style={{ background: `var(--${colour})` }} />
-                <span class="cut" dir="auto">
-                  {title}
-                </span>
-                <span class="fine number">{numberText(count)}</span>
-              </button>
-            ))}
-          </div>
+          <Legend
+            groups={legend.entries}
+            only={only}
+            onOnly={(name) => {
+              setPointed(null);
+              setOnly(name);
+            }}
+          />
           <p class="fine">
             {countText(total, "1 memory", "{n} memories")}
             {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
-            {points.some(({ is_superseded: isOld }) => isOld) && ` · ${t("Pale ones are superseded by newer ones.")}`}
+            {points.some(({ is_superseded: isOld }) => isOld) &&
+              ` · ${t("Faded points are superseded by newer memories.")}`}
           </p>
         </div>
       </Card>
-      {chosen.size > 0 && <Chosen ids={[...chosen]} clear={() => setChosen(new Set())} />}
+      {chosen.size > 0 && <Chosen count={chosen.size} selection={selection} clear={clear} />}
     </>
   );
 }

@@ -67,7 +67,7 @@ function TextForm({ isPage, attributes, onStored, close, children }: TextFormPro
       ? await call("createMemoryFromUrl", { body: { url: text.trim(), ...given } })
       : await call("createMemory", { body: { content: text, ...given } });
     onStored(memory);
-    toast(t("Stored. It can be found as soon as it is completed."), {
+    toast(t("Added. It is searchable as soon as it is processed."), {
       label: t("Open"),
       run: () => go(["memories", memory.id]),
     });

@@ -54,7 +54,8 @@ export function AttributeFields({ value, onValue, isForFiles = false }: Attribut
       <div class="columns narrow">
         {!isForFiles && field("title", t("Title"), { hint: t("Optional: it is found by itself") })}
         {field("tags", t("Tags"), { hint: t("Separated by commas") })}
-        {rights.value?.isConfined === false && field("userId", t("User"), { hint: t("Optional: whose memory it is") })}
+        {rights.value?.isConfined === false &&
+          field("userId", t("User"), { hint: t("Optional. Who the memory belongs to.") })}
       </div>
       <details>
         <summary>{t("More fields")}</summary>
@@ -63,7 +64,8 @@ export function AttributeFields({ value, onValue, isForFiles = false }: Attribut
             {field("type", t("Type"))}
             {field("agentId", t("Agent"))}
             {field("sessionId", t("Session"))}
-            {!isForFiles && field("externalId", t("External id"), { hint: t("The same id later updates this memory") })}
+            {!isForFiles &&
+              field("externalId", t("External id"), { hint: t("Adding the same id again updates this memory") })}
             {field("occurred_at", t("Occurred"), { placeholder: "2026-05-03" })}
             {field("expires_at", t("Expires"), { placeholder: "2027-01-01T00:00:00Z" })}
           </div>

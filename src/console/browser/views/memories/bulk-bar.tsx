@@ -29,6 +29,7 @@ export function BulkBar({ chosen, clear, onChanged, onRemoved }: BulkBarProps) {
       text: t("They disappear from all lists and answers at once."),
       option: t("Delete for good now, without the retention period"),
       verb: t("Delete"),
+      destroys: true,
       run: async (isPurge) => {
         const done = await each(chosen, ({ id }) =>
           call("deleteMemory", { params: { id }, query: { purge: isPurge || null } }),

@@ -61,12 +61,12 @@ function MemoryList() {
           total.value === undefined
             ? t("Everything that is stored in this project.")
             : isFiltered
-              ? countText(total.value, "1 memory fits", "{n} memories fit")
+              ? countText(total.value, "1 matching memory", "{n} matching memories")
               : countText(total.value, "1 memory in this project", "{n} memories in this project")
         }
         actions={
           <>
-            <Button icon={RefreshCw} label={t("Read again")} run={pages.reload} />
+            <Button icon={RefreshCw} label={t("Refresh")} run={pages.reload} />
             <ColumnMenu columns={columns} onColumns={setColumns} />
             {mayWrite && (
               <>
@@ -92,7 +92,7 @@ function MemoryList() {
           isFiltered ? (
             <Empty
               icon={Brain}
-              title={t("No memory has all of this")}
+              title={t("No matching memories")}
               action={<Button run={() => go(["memories"])}>{t("Remove all filters")}</Button>}
             />
           ) : (
@@ -180,7 +180,7 @@ function FilterBar({ filters }: { readonly filters: Readonly<Record<string, stri
           {field("sessionId", t("Session"))}
           <Field
             name="superseded"
-            label={t("Currency")}
+            label={t("Validity")}
             quiet
             value={value("superseded")}
             options={[

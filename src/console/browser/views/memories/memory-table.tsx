@@ -68,7 +68,7 @@ export function MemoryTable({ pages, columns, total, selected, onSelected, empty
                     n: numberText(items.length),
                     total: numberText(Math.max(total, items.length)),
                   })}
-              {isSortedHere && ` · ${t("Sorted among those that are loaded.")}`}
+              {isSortedHere && ` · ${t("Sorted among the loaded memories only.")}`}
             </p>
             {hasMore && (
               <Button busy={isLoading} run={more}>
@@ -132,7 +132,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
               <div role="columnheader">
                 <input
                   type="checkbox"
-                  aria-label={t("Select all that are loaded")}
+                  aria-label={t("Select all loaded memories")}
                   checked={areAllSelected}
                   onChange={() => onSelected(areAllSelected ? new Set() : new Set(rows.map(({ id }) => id)))}
                 />

@@ -122,7 +122,7 @@ export function Uploads({ attributes, onStored, children }: UploadsProps) {
             ) : transfer.error !== null ? (
               <Badge tone="failed">{t("not stored")}</Badge>
             ) : (
-              <Badge tone="processing">{transfer.sent < 1 ? t("sending") : t("accepted soon")}</Badge>
+              <Badge tone="processing">{transfer.sent < 1 ? t("sending") : t("finishing")}</Badge>
             )}
           </li>
         ))}

@@ -30,7 +30,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
     return (
       <Card>
         <Empty icon={Network} title={t("No entities")}>
-          {t("Names, titles, quotes, identifiers and dates in a text become entities that join memories.")}
+          {t("Names, titles, quotes, identifiers and dates in a text become entities that connect memories.")}
         </Empty>
       </Card>
     );
@@ -78,7 +78,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
                 <a href={to(["memories", id], { tab: "graph" })} dir="auto" class="break">
                   {title ?? id}
                 </a>
-                <Meter label={t("Nearness")} share={score} />
+                <Meter label={t("Similarity")} share={score} />
                 <span class="fine" dir="auto">
                   {shared.join(", ")}
                 </span>

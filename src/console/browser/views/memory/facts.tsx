@@ -54,7 +54,7 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           ],
           [t("Address"), source?.url],
           [t("Passages"), memory.chunk_count !== undefined && numberText(memory.chunk_count)],
-          [t("Attributes from"), memory.extraction],
+          [t("Extracted by"), memory.extraction],
           [t("Occurred"), memory.occurred_at && dayText(memory.occurred_at)],
           [t("Stored"), timeText(memory.created_at)],
           [t("Changed"), isUpdated && timeText(memory.updated_at)],

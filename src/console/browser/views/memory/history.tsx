@@ -89,14 +89,12 @@ interface TextEntryProps extends HistoryProps {
 function TextEntry({ entry, memory, reload, mayWrite, names }: TextEntryProps) {
   const restore = () =>
     confirm({
-      title: t("Bring this text back?"),
-      text: t(
-        "The memory gets it as its current text, and is processed again. The text of today stays in the history.",
-      ),
-      verb: t("Bring back"),
+      title: t("Restore this version?"),
+      text: t("It becomes the current text and is processed again. Today's text stays in the history."),
+      verb: t("Restore"),
       run: async () => {
         await call("updateMemory", { params: { id: memory.id }, body: { content: entry.content } });
-        toast(t("The earlier text is current again."));
+        toast(t("The version was restored."));
         reload();
       },
     });
@@ -106,14 +104,14 @@ function TextEntry({ entry, memory, reload, mayWrite, names }: TextEntryProps) {
         <FileText size={14} aria-hidden="true" />
       </span>
       <div class="row">
-        <strong>{t("Text {n}", { n: entry.version })}</strong>
+        <strong>{t("Version {n}", { n: entry.version })}</strong>
         {entry.until === null && <Badge tone="good">{t("current")}</Badge>}
         <span class="fine">
           <Ago time={entry.from} /> · <ActorName by={entry.by} names={names} />
         </span>
         {mayWrite && entry.until !== null && (
           <Button size="small" icon={Undo2} run={restore}>
-            {t("Bring back")}
+            {t("Restore")}
           </Button>
         )}
       </div>

@@ -85,7 +85,7 @@ function Shown({ memory, reload, set }: ShownProps) {
                 icon={FlaskConical}
                 run={() => go(["playground"], { q: nameOf(memory), filters: JSON.stringify({ memory_id: memory.id }) })}
               >
-                {t("Why is it found?")}
+                {t("Explain ranking")}
               </Button>
             )}
             {mayWrite && memory.status !== "processing" && (
@@ -165,6 +165,7 @@ function askToDelete(memory: Memory): void {
     text: t("“{name}” disappears from all lists and answers at once.", { name: nameOf(memory) }),
     option: t("Delete for good now, without the retention period"),
     verb: t("Delete"),
+    destroys: true,
     run: async (isPurge) => {
       await call("deleteMemory", { params: { id: memory.id }, query: { purge: isPurge || null } });
       toast(t("The memory was deleted."));

@@ -42,7 +42,7 @@ export function Relations({ memory, reload }: RelationsProps) {
     <Card title={t("Relations")} actions={add}>
       {relations.length === 0 ? (
         <Empty icon={GitMerge} title={t("No relations")}>
-          {t("When a newer memory corrects or repeats this one, it stands here a few seconds after it is completed.")}
+          {t("Newer memories that correct or repeat this one appear here shortly after they are processed.")}
         </Empty>
       ) : (
         <ul class="list stack">
@@ -90,7 +90,7 @@ function RelationRow({ memory, relation, reload, mayWrite }: RelationRowProps) {
           {confidence !== null && ` · ${Math.round(confidence * 100)} %`} · <Ago time={created_at} />
         </span>
         {mayWrite && state === "suggested" && (
-          <Button size="small" icon={Check} run={() => set(type, t("The relation holds now."))}>
+          <Button size="small" icon={Check} run={() => set(type, t("The relation was saved."))}>
             {t("Accept")}
           </Button>
         )}

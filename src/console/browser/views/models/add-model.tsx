@@ -102,7 +102,7 @@ function RemoteForm({ add }: FormProps) {
       <div class="columns narrow">
         <Field
           name="remote.api"
-          label={t("Interface of the service")}
+          label={t("Provider API")}
           value={api}
           onValue={setApi}
           options={INTERFACES.map((one) => [one.api, one.title] as const)}
@@ -129,7 +129,7 @@ function RemoteForm({ add }: FormProps) {
           name="remote.model"
           label={t("Model")}
           placeholder="bge-m3"
-          hint={t("Its name on that server")}
+          hint={t("Model name on that server")}
           value={model}
           onValue={setModel}
         />
@@ -149,13 +149,13 @@ function RemoteForm({ add }: FormProps) {
             <Field
               name="id"
               label={t("Name here")}
-              hint={t("Optional: made from the model's name")}
+              hint={t("Optional. Derived from the model's name.")}
               value={id}
               onValue={setId}
             />
             <Field
               name="remote.tokens_max"
-              label={t("Tokens that are sent of a text")}
+              label={t("Maximum input (tokens)")}
               type="number"
               min={16}
               max={8192}
@@ -167,7 +167,7 @@ function RemoteForm({ add }: FormProps) {
               name="remote.languages"
               label={t("Languages")}
               placeholder="en, de"
-              hint={t("Separated by commas; empty: many")}
+              hint={t("Separated by commas. Leave empty for many.")}
               value={languages}
               onValue={setLanguages}
             />
@@ -177,7 +177,7 @@ function RemoteForm({ add }: FormProps) {
               <div class="columns narrow">
                 <Field
                   name="remote.prefixes.query"
-                  label={t("Text before queries")}
+                  label={t("Prefix for queries")}
                   placeholder="query: "
                   code
                   value={queryPrefix}
@@ -185,7 +185,7 @@ function RemoteForm({ add }: FormProps) {
                 />
                 <Field
                   name="remote.prefixes.passage"
-                  label={t("Text before stored texts")}
+                  label={t("Prefix for stored texts")}
                   placeholder="passage: "
                   code
                   value={passagePrefix}
@@ -225,7 +225,7 @@ function FilesForm({ add }: FormProps) {
     >
       <Field
         name="source"
-        label={t("Where the files are")}
+        label={t("Location of the files")}
         placeholder="https://models.example/bge-small-en.tar.gz"
         hint={t("A folder of models on the server, the address of an archive (.tar.gz, .zip), or hub:OWNER/NAME")}
         value={source}
@@ -241,7 +241,13 @@ function FilesForm({ add }: FormProps) {
           onValue={setSha256}
           hint={t("Optional")}
         />
-        <Field name="id" label={t("Name here")} hint={t("Optional: made from the source")} value={id} onValue={setId} />
+        <Field
+          name="id"
+          label={t("Name here")}
+          hint={t("Optional. Derived from the source.")}
+          value={id}
+          onValue={setId}
+        />
       </div>
     </Form>
   );

@@ -29,9 +29,9 @@ export function ModelActions({ model, onChanged }: ModelActionsProps) {
     confirm({
       title: t("Calibrate {model}?", { model: id }),
       text: t(
-        "Searches over judged samples fit curves, so that scores are probabilities. It runs in the background for minutes, and searches go on.",
+        "Fits curves to judged samples so that scores become probabilities. It runs in the background for some minutes while searches continue.",
       ),
-      option: t("Also lay texts of this project beside the samples"),
+      option: t("Also use texts from this project as samples"),
       verb: t("Calibrate"),
       run: async (isWithProject) => {
         const body = isWithProject && project.value !== null ? { projectId: project.value.id } : {};
@@ -48,6 +48,7 @@ export function ModelActions({ model, onChanged }: ModelActionsProps) {
       title: t("Delete the model {model}?", { model: id }),
       text: t("Its files go with it. A model that a project uses cannot be deleted."),
       verb: t("Delete"),
+      destroys: true,
       run: async () => {
         await call("deleteInstalledModel", { params: { id } });
         toast(t("The model was deleted."));
@@ -72,7 +73,7 @@ export function ModelActions({ model, onChanged }: ModelActionsProps) {
           items={[
             mayCalibrate && !isCalibrating && { label: t("Calibrate"), icon: Target, run: calibrate },
             job !== null && {
-              label: isCalibrating ? t("Cancel the calibration") : t("Forget the failed calibration"),
+              label: isCalibrating ? t("Cancel the calibration") : t("Dismiss the failed calibration"),
               icon: X,
               run: cancel,
             },
@@ -96,7 +97,7 @@ function TestResult({ id, result: { ok, ms, checks }, close }: TestResultProps) 
     <Dialog title={t("Test of {model}", { model: id })} close={close}>
       <div class="stack tight" role="status">
         <p class="row">
-          <Badge tone={ok ? "good" : "bad"}>{ok ? t("It computes what it should.") : t("Something is wrong.")}</Badge>
+          <Badge tone={ok ? "good" : "bad"}>{ok ? t("The model works as expected.") : t("Something is wrong.")}</Badge>
           <span class="fine number">{t("{n} ms", { n: numberText(ms) })}</span>
         </p>
         <ul class="list stack tight">

@@ -44,7 +44,7 @@ export default function Models() {
       <PageHead
         title={t("Models")}
         text={t(
-          "What computes vectors and orders results on this server. Projects choose among them in their settings.",
+          "The models that compute vectors and rank results on this server. Each project chooses its own in its settings.",
         )}
         actions={add}
       />

@@ -31,7 +31,7 @@ export function Expectation({ query, userId, memoryId }: ExpectationProps) {
       title={t("Stores the question as a case, which can be run again after a change")}
       run={store}
     >
-      {memoryId === null ? t("Nothing should be found") : t("This should be first")}
+      {memoryId === null ? t("Mark: no answer expected") : t("Mark as the expected result")}
     </Button>
   );
 }

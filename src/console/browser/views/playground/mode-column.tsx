@@ -109,7 +109,7 @@ function Understood({ explain: { time, admissible, evidence } }: { readonly expl
       {time !== undefined && (
         <p>
           <Badge tone="accent">{t("Time")}</Badge> “{time.expression}”: {spanText(time)}
-          <span class="fine"> {t("Passages of this time gain score.")}</span>
+          <span class="fine"> {t("Passages from this time rank higher.")}</span>
         </p>
       )}
       {typeof evidence === "number" && (

@@ -25,12 +25,12 @@ export default function Playground() {
     <div class="view wide">
       <PageHead
         title={t("Playground")}
-        text={t("Ask in several modes at once, and see which signals put each passage where it stands.")}
+        text={t("Run a query in several modes, and see why each passage ranks where it does.")}
       />
       <QuestionForm key={place.value.path.join("/")} asked={asked} />
       {asked.q === "" ? (
         <Card>
-          <Empty icon={FlaskConical} title={t("Ask something that your memories know")}>
+          <Empty icon={FlaskConical} title={t("Ask your memories a question")}>
             {t("Such as “When does Lena like to meet?”. Choose more modes to compare them side by side.")}
           </Empty>
         </Card>
@@ -126,7 +126,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
                 label={t("Asked at")}
                 value={draft.asOf}
                 placeholder="2026-05-03"
-                hint={t("“Last week” is counted from there.")}
+                hint={t("“Last week” is relative to this date.")}
                 onValue={(asOf) => edit({ asOf })}
               />
             </div>

@@ -22,7 +22,7 @@ export function SnippetDialog({ question, close }: { readonly question: Question
           ))}
         </div>
         <Snippet label={language} code={codeOf(question, language)} />
-        <p class="fine">{t("The key is not in it: it is read from MNEME_API_KEY.")}</p>
+        <p class="fine">{t("The code reads the key from MNEME_API_KEY.")}</p>
       </div>
     </Dialog>
   );

@@ -130,6 +130,7 @@ function askToDelete(project: Project, onDeleted: () => void): void {
     text: t("All of its memories, users, chats, keys and webhooks are deleted for good, and its keys are refused."),
     typed: project.name,
     verb: t("Delete"),
+    destroys: true,
     run: async () => {
       await call("deleteProject", { params: { id: project.id } });
       onDeleted();

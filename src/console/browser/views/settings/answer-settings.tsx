@@ -32,7 +32,7 @@ export function AnswerSettings({ project, save }: SettingsProps) {
           <Button
             run={async () => {
               await save({ min_evidence: null });
-              toast(t("The default of the model holds again."));
+              toast(t("Reset to the model's default."));
             }}
           >
             {t("Default evidence")}
@@ -49,7 +49,7 @@ export function AnswerSettings({ project, save }: SettingsProps) {
           toast(t("Saved."));
         }}
       >
-        <Field name="name" label={t("Name of the project")} value={name} onValue={setName} />
+        <Field name="name" label={t("Project name")} value={name} onValue={setName} />
         <Field
           name="default_mode"
           label={t("Default mode")}
@@ -74,18 +74,18 @@ export function AnswerSettings({ project, save }: SettingsProps) {
           value={zone}
           onValue={setZone}
           placeholder="Europe/Zurich"
-          hint={t("What “yesterday” means, unless a user has a zone of their own")}
+          hint={t("Decides what “yesterday” means, unless a user has their own time zone")}
         />
         <Field
           name="min_evidence"
-          label={t("Evidence that an answer needs, 0 to 1")}
+          label={t("Minimum evidence for an answer")}
           type="number"
           min={0}
           max={1}
           step={0.01}
           value={evidence}
           onValue={setEvidence}
-          hint={t("A question with less is answered with “not stored”")}
+          hint={t("Questions with weaker evidence are answered “not stored”")}
         />
       </Form>
     </Card>

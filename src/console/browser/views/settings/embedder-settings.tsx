@@ -42,8 +42,8 @@ export function EmbedderSettings({ project, onProject }: EmbedderSettingsProps) 
           <div class="stack">
             <Facts
               rows={[
-                [t("In use"), value.model ?? t("not known yet")],
-                [t("Kept for a way back"), value.previous],
+                [t("In use"), !isAdmin && (value.model ?? t("not known yet"))],
+                [t("Previous model, still kept"), value.previous],
               ]}
             />
             {isAdmin && value.previous !== null && <WayBack current={value} onChanged={embedder.reload} />}
@@ -66,8 +66,9 @@ function WayBack({ current: { projectId, previous }, onChanged }: CurrentProps) 
   const forget = () =>
     confirm({
       title: t("Delete the vectors of {model}?", { model: previous ?? "" }),
-      text: t("Going back to it then computes all vectors again."),
+      text: t("Switching back to it then computes all vectors again."),
       verb: t("Delete"),
+      destroys: true,
       run: async () => {
         await call("forgetPreviousEmbedder", { params: { id: projectId } });
         onChanged();
@@ -83,7 +84,7 @@ function WayBack({ current: { projectId, previous }, onChanged }: CurrentProps) 
           onChanged();
         }}
       >
-        {t("Go back to it")}
+        {t("Switch back")}
       </Button>
       <Button size="small" kind="ghost" icon={Trash2} run={forget}>
         {t("Delete its vectors")}
@@ -152,7 +153,8 @@ function EmbedderForm({ current, models, onChanged }: CurrentProps & { readonly 
     <Form
       label={t("Change the model")}
       verb={t("Change the model")}
-      disabled={model === current.model || current.change?.state === "building"}
+      isIdle={model === current.model}
+      disabled={current.change?.state === "building"}
       send={async () =>
         confirm({
           title: t("Change the embedding model to {model}?", { model }),
@@ -186,8 +188,8 @@ function RerankerForm({ project, models, onProject }: RerankerFormProps) {
   return (
     <Form
       label={t("Reranker")}
-      verb={t("Choose the reranker")}
-      disabled={model === (project.reranker ?? "")}
+      verb={t("Save")}
+      isIdle={model === (project.reranker ?? "")}
       send={async () => {
         const body = { model: model === "" ? null : model };
         onProject(await call("setProjectReranker", { params: { id: project.id }, body }));
@@ -199,7 +201,8 @@ function RerankerForm({ project, models, onProject }: RerankerFormProps) {
         label={t("Reranker")}
         value={model}
         onValue={setModel}
-        options={[["", t("the one that belongs to the embedding model")], ...models.map((one) => [one, one] as const)]}
+        options={[["", t("Default")], ...models.map((one) => [one, one] as const)]}
+        hint={t("The default is the one that belongs to the embedding model.")}
       />
     </Form>
   );

@@ -47,11 +47,11 @@ export function EvidencePreview({ project }: { readonly project: Project }) {
   };
   const answered = tried.filter(({ evidence }) => evidence !== null && evidence >= least).length;
   return (
-    <Card title={t("Try it on questions")} icon={Target}>
+    <Card title={t("Preview on your questions")} icon={Target}>
       <div class="stack">
         <Field
           name="questions"
-          label={t("Questions, one a line (at most {n})", { n: QUESTIONS_MAX })}
+          label={t("Questions, one per line (up to {n})", { n: QUESTIONS_MAX })}
           lines={5}
           placeholder={t("When does Lena like to meet?")}
           value={questions}
@@ -59,16 +59,16 @@ export function EvidencePreview({ project }: { readonly project: Project }) {
         />
         <div class="row">
           <Button icon={Play} disabled={lines.length === 0} run={run}>
-            {t("Show their evidence")}
+            {t("Check the evidence")}
           </Button>
           <Button kind="ghost" icon={ListChecks} run={takeCases}>
-            {t("Take the cases")}
+            {t("Use the saved cases")}
           </Button>
         </div>
         {tried.length > 0 && (
           <>
             <div class="field">
-              <label for="least">{t("Evidence that an answer needs: {n}", { n: least.toFixed(2) })}</label>
+              <label for="least">{t("Minimum evidence: {n}", { n: least.toFixed(2) })}</label>
               <input
                 id="least"
                 type="range"

@@ -41,7 +41,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
   const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
   return (
     <Card title={t("Language model")} icon={Sparkles}>
-      <p class="fine">{t("Optional. Without one, answers quote the passages, and attributes are found by rules.")}</p>
+      <p class="fine">{t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}</p>
       <Form
         label={t("Language model")}
         verb={t("Save")}
@@ -69,7 +69,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
       >
         <Field
           name="llm.provider"
-          label={t("Interface of the service")}
+          label={t("Provider API")}
           value={provider}
           onValue={setProvider}
           options={PROVIDERS}
@@ -104,7 +104,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
           />
           <Field
             name="llm.max_output_tokens"
-            label={t("Longest answer (tokens)")}
+            label={t("Maximum answer (tokens)")}
             type="number"
             min={1}
             value={tokens}
@@ -113,7 +113,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
         </div>
         <Field
           name="llm.monthly_token_limit"
-          label={t("Most tokens a month")}
+          label={t("Monthly token limit")}
           type="number"
           min={0}
           placeholder={t("unlimited")}
@@ -121,14 +121,14 @@ export function LlmSettings({ project, save }: SettingsProps) {
           onValue={setMonth}
         />
         <CheckField
-          label={t("Use it when memories are stored, too")}
-          hint={t("It then finds titles, tags, entities and facts")}
+          label={t("Also use it for ingestion")}
+          hint={t("It then extracts titles, tags, entities and facts")}
           checked={isSmart}
           onChecked={setIsSmart}
         />
         <Field
           name="smart_ingestion.daily_token_limit"
-          label={t("Most tokens a day for storing")}
+          label={t("Daily token limit for ingestion")}
           type="number"
           min={0}
           placeholder={t("unlimited")}

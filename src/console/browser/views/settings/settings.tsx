@@ -22,7 +22,7 @@ export default function Settings() {
     <div class="view">
       <PageHead
         title={t("Settings")}
-        text={t("They hold for the project {name} only.", { name: `“${current.value?.name ?? ""}”` })}
+        text={t("They apply to the project {name} only.", { name: `“${current.value?.name ?? ""}”` })}
       />
       <Tabs
         label={t("Subject")}

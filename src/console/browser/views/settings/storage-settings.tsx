@@ -35,16 +35,16 @@ export function StorageSettings({ project, save }: SettingsProps) {
       >
         <Field
           name="retention_days"
-          label={t("Days that deleted memories and earlier texts are kept")}
+          label={t("Days to keep deleted memories and earlier versions")}
           type="number"
           min={0}
           value={days}
           onValue={setDays}
-          hint={t("0: they go at once")}
+          hint={t("0 deletes them immediately")}
         />
         <Field
           name="ocr"
-          label={t("Text in pictures and scanned pages")}
+          label={t("Text in images and scans (OCR)")}
           value={ocr}
           onValue={setOcr}
           options={[

@@ -8,7 +8,7 @@ import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { Field, Form } from "../../ui/form.tsx";
 import { Network } from "../../ui/icons.ts";
-import { Badge, Card, Meter } from "../../ui/pieces.tsx";
+import { Card, Facts, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
@@ -25,15 +25,15 @@ export function VectorSettings({ project, save }: SettingsProps) {
     ({ build }) => (build?.state === "building" ? POLL_MS : null),
   );
   return (
-    <Card title={t("Search of vectors")} icon={Network}>
+    <Card title={t("Vector search")} icon={Network}>
       <div class="stack">
         <Loaded from={index} lines={1}>
           {(value) => <IndexState index={value} />}
         </Loaded>
         <Form
-          label={t("Search of vectors")}
+          label={t("Vector search")}
           verb={t("Save")}
-          disabled={chosen === project.vector_index}
+          isIdle={chosen === project.vector_index}
           send={async () => {
             await save({ vector_index: chosen });
             toast(t("Saved."));
@@ -45,11 +45,13 @@ export function VectorSettings({ project, save }: SettingsProps) {
             value={chosen}
             onValue={setChosen}
             options={[
-              ["auto", t("automatic: by the graph from 5 million passages on")],
-              ["scan", t("scan: all vectors are compared, exact")],
-              ["hnsw", t("graph: quicker with millions, needs more memory")],
+              ["auto", t("Automatic")],
+              ["scan", t("Exact scan")],
+              ["hnsw", t("Graph (HNSW)")],
             ]}
-            hint={t("Scopes and filters hold in each. A graph is built in the background.")}
+            hint={t(
+              "A scan compares all vectors and is exact. A graph is faster with millions of passages and needs more RAM; it is built in the background. Automatic uses the graph from 5 million passages on.",
+            )}
           />
         </Form>
       </div>
@@ -60,9 +62,7 @@ export function VectorSettings({ project, save }: SettingsProps) {
 function IndexState({ index: { active, build } }: { readonly index: VectorIndex }) {
   return (
     <>
-      <p class="row">
-        {t("Searches now use")} <Badge tone="good">{active === "hnsw" ? t("the graph") : t("a scan")}</Badge>
-      </p>
+      <Facts rows={[[t("Searches now use"), active === "hnsw" ? t("the graph") : t("an exact scan")]]} />
       {build?.state === "building" && (
         <>
           <Meter label={t("Vectors in the graph")} share={build.vectors_done / Math.max(1, build.vectors_total)} />

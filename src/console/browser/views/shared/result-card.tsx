@@ -100,7 +100,7 @@ function Signals({ explain, rank }: { readonly explain: NonNullable<SearchResult
       </ul>
       <p class="fine">
         {moved === 0
-          ? t("Rank {rank} before reranking, too.", { rank: explain.fused_rank })
+          ? t("Also rank {rank} before reranking.", { rank: explain.fused_rank })
           : moved > 0
             ? t("Up {n} from rank {rank} before reranking.", { n: moved, rank: explain.fused_rank })
             : t("Down {n} from rank {rank} before reranking.", { n: -moved, rank: explain.fused_rank })}

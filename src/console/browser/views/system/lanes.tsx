@@ -10,7 +10,7 @@ import { Empty } from "../../ui/states.tsx";
 /** A card with the state of each lane. */
 export function Lanes({ lanes }: { readonly lanes: readonly Lane[] }) {
   return (
-    <Card title={t("Models in lanes")}>
+    <Card title={t("Model processes")}>
       {lanes.length === 0 ? (
         <Empty icon={Server} title={t("No lanes are known")}>
           {t("A lane is a process with the models. It starts with the server.")}

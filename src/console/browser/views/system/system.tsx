@@ -23,7 +23,7 @@ export default function System() {
   const mayRead = rights.value?.admin === true && !rights.value.isConfined;
   return (
     <div class="view">
-      <PageHead title={t("System")} text={t("How the server is, read again every few seconds.")} />
+      <PageHead title={t("System")} text={t("Server status, refreshed every few seconds.")} />
       {mayRead ? (
         <Everything />
       ) : (
@@ -61,8 +61,8 @@ function Health({ state }: { readonly state?: SystemState }) {
               [t("Version"), state.version],
               [t("Running since"), timeText(state.started_at)],
               [t("Answering threads"), state.threads.map(({ id, state: thread }) => `${id}: ${thread}`).join(", ")],
-              [t("Memory of the server"), bytesText(state.memory.rss_bytes)],
-              [t("Free memory"), bytesText(state.memory.free_bytes)],
+              [t("RAM used by the server"), bytesText(state.memory.rss_bytes)],
+              [t("Free RAM"), bytesText(state.memory.free_bytes)],
             ]}
           />
         )}
@@ -126,7 +126,7 @@ function Queue({ state: { queue } }: { readonly state: SystemState }) {
           [t("Searches waiting"), numberText(queue.searches_waiting)],
           [t("Memories being processed"), numberText(queue.memories_processing)],
           [t("Memories failed"), numberText(queue.memories_failed)],
-          [t("Relations to be found"), numberText(queue.relations_waiting)],
+          [t("Relation checks waiting"), numberText(queue.relations_waiting)],
         ]}
       />
     </Card>
@@ -150,7 +150,7 @@ function Disk({ state: { stores, disk, last_backup_at: backup } }: { readonly st
           ))}
           <li class="of-disk">
             <span>{t("Disk")}</span>
-            <Meter label={t("Used of the disk")} share={used} tone={tone} />
+            <Meter label={t("Disk used")} share={used} tone={tone} />
             <span class="fine number">{t("{free} free", { free: bytesText(disk.free_bytes) })}</span>
           </li>
         </ul>
@@ -163,7 +163,7 @@ function Disk({ state: { stores, disk, last_backup_at: backup } }: { readonly st
           {backup === null && <code dir="ltr">mneme backup</code>}
         </p>
         <p class="row">
-          {t("To check all stores:")} <code dir="ltr">mneme verify</code>
+          {t("Check all stores:")} <code dir="ltr">mneme verify</code>
         </p>
       </div>
     </Card>

@@ -5,13 +5,13 @@ import { useState } from "preact/hooks";
 import { ApiError, call } from "../../core/api.ts";
 import type { Listed } from "../../core/calls.ts";
 import { timeIn } from "../../core/clock.ts";
-import { numberText, timeText } from "../../core/format.ts";
+import { countText, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { go } from "../../core/router.ts";
 import { ownKey, project, rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, DialogFoot } from "../../ui/dialog.tsx";
 import { CheckField, Field, Form } from "../../ui/form.tsx";
 import { CircleCheck, Download, Trash2 } from "../../ui/icons.ts";
 import { Loaded } from "../../ui/states.tsx";
@@ -43,13 +43,14 @@ interface Receipt {
 
 interface DeleteUserProps {
   readonly id: string;
+  readonly name: string;
   readonly close: () => void;
 }
 
-/** A dialog that deletes a user. */
-export function DeleteUser({ id, close }: DeleteUserProps) {
+/** The dialog. */
+export function DeleteUser({ id, name, close }: DeleteUserProps) {
   const before = useResource((signal) => amountsOf(id, signal), [id]);
-  const [isCascade, setIsCascade] = useState(true);
+  const [isCascade, setIsCascade] = useState(false);
   const [typed, setTyped] = useState("");
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const remove = async (amounts: Amounts) => {
@@ -66,27 +67,29 @@ export function DeleteUser({ id, close }: DeleteUserProps) {
     if (receipt !== null) go(["users"]);
   };
   return (
-    <Dialog title={receipt === null ? t("Delete the user {id}?", { id }) : t("{id} is deleted", { id })} close={leave}>
+    <Dialog title={receipt === null ? t("Delete {name}?", { name }) : t("{id} is deleted", { id: name })} close={leave}>
       {receipt !== null ? (
         <ReceiptView receipt={receipt} close={leave} />
       ) : (
         <Loaded from={before} lines={3}>
           {(amounts) => (
             <Form
-              label={t("Delete the user {id}?", { id })}
+              label={t("Delete {name}?", { name })}
               verb={t("Delete")}
               icon={Trash2}
               disabled={typed.trim() !== id}
+              destroys
               send={() => remove(amounts)}
-              beside={<Button run={close}>{t("Cancel")}</Button>}
             >
-              <AmountTable label={t("What there is")} columns={[[t("Now"), amounts]]} />
+              <p>{t("The user's entry is deleted. What is stored for the user stays, unless you delete it, too.")}</p>
               <CheckField
                 label={t("Also delete memories, chats and events")}
-                hint={t("They go for good and at once. Without this, only the entry of the user goes.")}
                 checked={isCascade}
                 onChecked={setIsCascade}
               />
+              <p class={isCascade ? "field-error" : "fine"} role="status">
+                {t(isCascade ? "Deleted for good: {list}." : "Kept: {list}.", { list: amountsText(amounts) })}
+              </p>
               <Field
                 name="typed"
                 label={t("Type {text} to confirm", { text: `“${id}”` })}
@@ -113,10 +116,11 @@ function ReceiptView({ receipt, close }: { readonly receipt: Receipt; readonly c
         label={t("What was deleted")}
         columns={[
           [t("Before"), before],
-          [t("Found now"), after],
+          [t("After"), after],
         ]}
       />
-      <div class="row">
+      <DialogFoot>
+        <Button run={close}>{t("Done")}</Button>
         <Button
           kind="primary"
           icon={Download}
@@ -124,8 +128,7 @@ function ReceiptView({ receipt, close }: { readonly receipt: Receipt; readonly c
         >
           {t("Save the receipt")}
         </Button>
-        <Button run={close}>{t("Done")}</Button>
-      </div>
+      </DialogFoot>
     </div>
   );
 }
@@ -167,6 +170,16 @@ function AmountTable({ label, columns }: AmountTableProps) {
       </tbody>
     </table>
   );
+}
+
+function amountsText({ memories, chats, events }: Amounts): string {
+  return [
+    memories !== null && countText(memories, "1 memory", "{n} memories"),
+    chats !== null && countText(chats, "1 chat", "{n} chats"),
+    events !== null && countText(events, "1 event", "{n} events"),
+  ]
+    .filter((part) => part !== false)
+    .join(", ");
 }
 
 function amountText(amount: number | null): string {

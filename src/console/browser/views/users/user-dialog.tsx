@@ -50,11 +50,11 @@ export function UserDialog({ user, close, onSaved }: UserDialogProps) {
           value={id}
           onValue={setId}
           disabled={user !== null}
-          hint={t("As your application names the person")}
+          hint={t("The id that your application uses for this person")}
           autofocus
         />
         <Field name="name" label={t("Name")} value={name} onValue={setName} />
-        <Field name="email" label={t("Mail")} type="email" value={email} onValue={setEmail} />
+        <Field name="email" label={t("Email")} type="email" value={email} onValue={setEmail} />
         <Field name="time_zone" label={t("Time zone")} placeholder="Europe/Zurich" value={zone} onValue={setZone} />
         <Field name="metadata" label={t("Metadata (JSON)")} lines={3} code value={metadata} onValue={setMetadata} />
       </Form>

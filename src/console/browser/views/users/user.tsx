@@ -57,7 +57,7 @@ export function UserPage({ id }: { readonly id: string }) {
               label={t("Parts of the user")}
               current={tab}
               tabs={[
-                known?.memoriesRead === true && ["profile", t("What is known")],
+                known?.memoriesRead === true && ["profile", t("Profile")],
                 known?.memoriesRead === true && ["memories", t("Memories")],
                 known?.chatsRead === true && ["chats", t("Chats")],
                 ["events", t("Events")],
@@ -71,7 +71,7 @@ export function UserPage({ id }: { readonly id: string }) {
           </>
         )}
       </Loaded>
-      {isDeleting && <DeleteUser id={id} close={() => setIsDeleting(false)} />}
+      {isDeleting && <DeleteUser id={id} name={user.value?.name ?? id} close={() => setIsDeleting(false)} />}
     </div>
   );
 }
@@ -81,7 +81,7 @@ function UserFacts({ user }: { readonly user: User }) {
     <Card>
       <Facts
         rows={[
-          [t("Mail"), user.email],
+          [t("Email"), user.email],
           [t("Time zone"), user.time_zone],
           [t("Since"), dayText(user.created_at)],
           [t("Metadata"), Object.keys(user.metadata).length > 0 && <code>{JSON.stringify(user.metadata)}</code>],
@@ -116,7 +116,7 @@ function Known({ profile }: { readonly profile: Profile }) {
     <div class="stack">
       <div class="row between">
         <p class="fine">
-          {t("{n} tokens as text for a prompt", { n: profile.tokens })}
+          {t("{n} tokens as prompt text", { n: profile.tokens })}
           {profile.omitted > 0 && ` · ${countText(profile.omitted, "1 more entry", "{n} more entries")}`}
         </p>
         <CopyButton text={profile.text} label={t("Copy for a prompt")} />
@@ -174,7 +174,7 @@ function Memories({ id }: { readonly id: string }) {
         ]}
       />
       <div class="row">
-        <LinkButton href={to(["memories"], { userId: id })}>{t("Show in the table of all memories")}</LinkButton>
+        <LinkButton href={to(["memories"], { userId: id })}>{t("Open in Memories")}</LinkButton>
       </div>
     </div>
   );
@@ -201,7 +201,7 @@ function Chats({ id }: { readonly id: string }) {
               (chat.title ?? t("Untitled chat"))
             ),
         },
-        { head: t("Begun"), cell: (chat) => <Ago time={chat.created_at} /> },
+        { head: t("Started"), cell: (chat) => <Ago time={chat.created_at} /> },
       ]}
     />
   );

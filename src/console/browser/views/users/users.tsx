@@ -43,7 +43,7 @@ function UserList() {
     <div class="view">
       <PageHead
         title={t("Users")}
-        text={t("The people of your application. Each has memories of their own.")}
+        text={t("The people who use your application. Each has their own memories.")}
         actions={add}
       />
       {!isConfined && <OpenUser />}
@@ -79,7 +79,7 @@ function UserList() {
             ),
           },
           { head: t("Memories"), cell: ({ id }) => <MemoryCount userId={id} /> },
-          { head: t("Mail"), cell: ({ email }) => email ?? <None /> },
+          { head: t("Email"), cell: ({ email }) => email ?? <None /> },
           { head: t("Time zone"), cell: ({ time_zone: zone }) => zone ?? <None /> },
           { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
         ]}

@@ -65,7 +65,7 @@ export function Deliveries({ id }: { readonly id: string }) {
         text={url}
         actions={
           <>
-            <Button icon={RefreshCw} label={t("Read again")} run={pages.reload} />
+            <Button icon={RefreshCw} label={t("Refresh")} run={pages.reload} />
             <Button icon={Send} run={async () => put(await call("testWebhook", { params: { id } }))}>
               {t("Test")}
             </Button>
@@ -78,7 +78,7 @@ export function Deliveries({ id }: { readonly id: string }) {
         keyOf={(delivery) => delivery.id}
         empty={
           <Empty icon={Send} title={t("No deliveries yet")}>
-            {t("Send a test event to see how a call looks.")}
+            {t("Send a test event to see a delivery.")}
           </Empty>
         }
         columns={[
@@ -101,7 +101,7 @@ export function Deliveries({ id }: { readonly id: string }) {
                   icon={RotateCcw}
                   run={async () => {
                     put(await call("redeliver", { params: { id, deliveryId: delivery.id } }));
-                    toast(t("It is sent again."));
+                    toast(t("Sent again."));
                   }}
                 >
                   {t("Send again")}
@@ -111,8 +111,8 @@ export function Deliveries({ id }: { readonly id: string }) {
           },
         ]}
       />
-      <Card title={t("How a call looks")}>
-        <Snippet label={t("How a call looks")} code={EXAMPLE} />
+      <Card title={t("Example call")}>
+        <Snippet label={t("Example call")} code={EXAMPLE} />
       </Card>
     </div>
   );

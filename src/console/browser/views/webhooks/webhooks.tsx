@@ -51,7 +51,7 @@ function WebhookList() {
         keyOf={({ id }) => id}
         empty={
           <Empty icon={WebhookIcon} title={t("No webhooks yet")} action={add}>
-            {t("Let your application know as soon as a memory is completed, failed or superseded.")}
+            {t("Tell your application when a memory is completed, fails or is superseded.")}
           </Empty>
         }
         columns={[
@@ -95,7 +95,7 @@ function WebhookList() {
                   icon={Send}
                   run={async () => {
                     await call("testWebhook", { params: { id: webhook.id } });
-                    toast(t("A test event is on its way."), {
+                    toast(t("A test event was sent."), {
                       label: t("Deliveries"),
                       run: () => go(["webhooks", webhook.id]),
                     });
@@ -115,7 +115,7 @@ function WebhookList() {
                       run: () =>
                         confirm({
                           title: t("Give the webhook a new secret?"),
-                          text: t("Your application must know it before the next call."),
+                          text: t("Update your application before the next call."),
                           verb: t("New secret"),
                           run: async () => setSecret(await call("rotateWebhookSecret", { params: { id: webhook.id } })),
                         }),
@@ -143,10 +143,10 @@ function WebhookList() {
       {secret !== null && (
         <Dialog title={t("The secret of the webhook")} close={() => setSecret(null)} kind="wide">
           <div class="stack">
-            <p>{t("Calls are signed with it. Copy it now: it is shown only once.")}</p>
+            <p>{t("It signs every call. Copy it now: it is shown only once.")}</p>
             <Snippet label={t("Secret")} code={secret.secret ?? ""} />
-            <p>{t("Check each call like this:")}</p>
-            <Snippet label={t("Check of the signature")} code={checkOf(secret.secret ?? "whsec_…")} />
+            <p>{t("Verify each call like this:")}</p>
+            <Snippet label={t("Signature check")} code={checkOf(secret.secret ?? "whsec_…")} />
           </div>
         </Dialog>
       )}
@@ -173,8 +173,9 @@ function askToDelete(
 ): void {
   confirm({
     title: t("Delete this webhook?"),
-    text: t("{url} is called no more, and waiting calls are dropped.", { url: webhook.url }),
+    text: t("{url} is no longer called, and waiting calls are dropped.", { url: webhook.url }),
     verb: t("Delete"),
+    destroys: true,
     run: async () => {
       await call("deleteWebhook", { params: { id: webhook.id } });
       edit((items) => items.filter(({ id }) => id !== webhook.id));
@@ -231,7 +232,7 @@ function WebhookDialog({ webhook, close, onSaved }: WebhookDialogProps) {
             />
           ))}
         </fieldset>
-        <CheckField label={t("Call it")} checked={isEnabled} onChecked={setIsEnabled} />
+        <CheckField label={t("Enabled")} checked={isEnabled} onChecked={setIsEnabled} />
       </Form>
     </Dialog>
   );

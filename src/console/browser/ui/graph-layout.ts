@@ -1,0 +1,230 @@
+// Where the nodes of a graph and their labels stand in the picture: positions by ForceAtlas2 of graphology, fitted to
+// the picture together with the labels, moved apart where they would collide.
+
+import Graphology from "graphology";
+import forceAtlas2 from "graphology-layout-forceatlas2";
+import { areApart, type Box, boxAround } from "./boxes.ts";
+import type { Graph } from "./graph-data.ts";
+
+const LABEL_CHARACTERS = 26;
+/** Height of a label in pixels. */
+export const LABEL_PIXELS = 12;
+/** Most nodes that have their labels, if these find room: the heaviest. */
+const LABELS_MAX = 80;
+/** Pixels between a node and its label. */
+const LABEL_GAP = 4;
+/** About the width of a letter, as a share of the height of a label. */
+const LETTER_SHARE = 0.56;
+/** Pixels that stay free at the edges of the picture, and between two nodes with their labels. */
+const EDGE = 20;
+const SPACE = 10;
+/** Steps of the layout times nodes, which bounds its time to some 50 ms. */
+const STEPS_TIMES_NODES = 24_000;
+/** Rounds in which nodes move apart, and most nodes for which it is done: each is compared with each. */
+const ROUNDS = 60;
+const MOVED_APART_MAX = 120;
+/** What a label that crosses a link costs, compared with one place later in the order of preference. */
+const CROSSING_COST = 3;
+
+/** A place in pixels, or a direction. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The size of the picture in pixels. */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Radius of a node, so that it grows more slowly than the picture when that is enlarged. */
+export function radiusOf(weight: number, scale: number): number {
+  return (4 + Math.min(weight, 10)) / Math.sqrt(scale);
+}
+
+/** A name as its label has it. */
+export function shortened(name: string): string {
+  return name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS)}…` : name;
+}
+
+function halfWidthOf(label: string, scale: number): number {
+  return (shortened(label).length * LABEL_PIXELS * LETTER_SHARE) / scale / 2;
+}
+
+/** Positions of the nodes, the same for the same graph; `before`: where nodes were. */
+export function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Point>): ReadonlyMap<string, Point> {
+  const graph = new Graphology();
+  const anchor = (id: string) => {
+    const link = links.find(({ from, to }) => (from === id && before.has(to)) || (to === id && before.has(from)));
+    return link === undefined ? undefined : before.get(link.from === id ? link.to : link.from);
+  };
+  nodes.forEach(({ id }, at) => {
+    const angle = at * 2.399963; // the golden angle spreads them evenly
+    const distance = Math.sqrt(at + 0.5);
+    const from = anchor(id) ?? { x: 0, y: 0 };
+    const place = before.get(id) ?? { x: from.x + Math.cos(angle) * distance, y: from.y + Math.sin(angle) * distance };
+    graph.mergeNode(id, { ...place });
+  });
+  for (const { from, to, weight = 1 } of links)
+    if (graph.hasNode(from) && graph.hasNode(to) && from !== to) graph.mergeUndirectedEdge(from, to, { weight });
+  if (graph.order > 1)
+    forceAtlas2.assign(graph, {
+      iterations: Math.max(20, Math.min(260, Math.round(STEPS_TIMES_NODES / graph.order))),
+      settings: { gravity: 0.8, scalingRatio: 26, strongGravityMode: true, barnesHutOptimize: graph.order > 150 },
+    });
+  return new Map(graph.mapNodes((id, { x, y }) => [id, { x: x as number, y: y as number }]));
+}
+
+interface Body {
+  readonly id: string;
+  x: number;
+  y: number;
+  /** Half of the width and of the height that the node takes with its label. */
+  readonly halfWidth: number;
+  readonly halfHeight: number;
+}
+
+/** Positions scaled to the picture, so that nodes and labels stay inside and apart. */
+export function fitted(
+  raw: ReadonlyMap<string, Point>,
+  nodes: Graph["nodes"],
+  { width, height }: Size,
+): ReadonlyMap<string, Point> {
+  const all = [...raw.values()];
+  const [left, right] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];
+  const [top, bottom] = [Math.min(...all.map(({ y }) => y)), Math.max(...all.map(({ y }) => y))];
+  const spread = (value: number, from: number, to: number, size: number, free: number) =>
+    to === from ? size / 2 : free + ((value - from) / (to - from)) * (size - 2 * free);
+  const hasLabels = nodes.length <= MOVED_APART_MAX;
+  const bodies = nodes.flatMap(({ id, label, weight }): Body[] => {
+    const at = raw.get(id);
+    if (at === undefined) return [];
+    const radius = radiusOf(weight, 1);
+    const halfWidth = hasLabels ? Math.min(Math.max(radius, halfWidthOf(label, 1)), width / 4) : radius;
+    const halfHeight = radius + (hasLabels ? LABEL_PIXELS : 0);
+    const x = spread(at.x, left, right, width, EDGE + halfWidth);
+    const y = spread(at.y, top, bottom, height, EDGE + halfHeight);
+    return [{ id, x, y, halfWidth, halfHeight }];
+  });
+  if (hasLabels) moveApart(bodies, { width, height });
+  return new Map(bodies.map(({ id, x, y }) => [id, { x, y }]));
+}
+
+function moveApart(bodies: readonly Body[], { width, height }: Size): void {
+  for (let round = 0; round < ROUNDS; round++) {
+    let hasMoved = false;
+    for (const [at, one] of bodies.entries()) {
+      for (const other of bodies.slice(at + 1)) {
+        const [dx, dy] = [other.x - one.x, other.y - one.y];
+        const across = one.halfWidth + other.halfWidth + SPACE - Math.abs(dx);
+        const along = one.halfHeight + other.halfHeight + SPACE - Math.abs(dy);
+        if (across <= 0 || along <= 0) continue;
+        hasMoved = true;
+        const share = 0.3; // of the overlap, for each of the two: less than half, so that crowds settle
+        if (along < across) {
+          const step = (dy < 0 ? -1 : 1) * along * share;
+          one.y -= step;
+          other.y += step;
+        } else {
+          const step = (dx < 0 ? -1 : 1) * across * share;
+          one.x -= step;
+          other.x += step;
+        }
+      }
+    }
+    for (const body of bodies) {
+      body.x = Math.max(EDGE + body.halfWidth, Math.min(width - EDGE - body.halfWidth, body.x));
+      body.y = Math.max(EDGE + body.halfHeight, Math.min(height - EDGE - body.halfHeight, body.y));
+    }
+    if (!hasMoved) return;
+  }
+}
+
+/** Places of a label around its node, for half of its width: the middle of the label from that of the node. */
+function labelPlaces(radius: number, halfWidth: number, scale: number): readonly Point[] {
+  const [down, aside] = [radius + LABEL_PIXELS / scale / 2 + 1 / scale, radius + LABEL_GAP / scale + halfWidth];
+  return [
+    { x: 0, y: down },
+    { x: 0, y: -down },
+    { x: aside, y: 0 },
+    { x: -aside, y: 0 },
+  ];
+}
+
+/**
+ * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. Of the
+ * places with room a label takes the one that crosses the fewest links and points away from them.
+ */
+export function labelsWithRoom(
+  { nodes, links }: Graph,
+  places: ReadonlyMap<string, Point>,
+  { width, height }: Size,
+  scale: number,
+): ReadonlyMap<string, Point> {
+  const taken = nodes.flatMap(({ id, weight }) => {
+    const [at, radius] = [places.get(id), radiusOf(weight, scale)];
+    return at === undefined ? [] : [{ id, ...boxAround(at, radius, radius) }];
+  });
+  const lines = links.flatMap(({ from, to }) => {
+    const [a, b] = [places.get(from), places.get(to)];
+    return a === undefined || b === undefined ? [] : [{ from, to, a, b }];
+  });
+  const found = new Map<string, Point>();
+  for (const { id, label, weight } of [...nodes].sort((a, b) => b.weight - a.weight)) {
+    const at = places.get(id);
+    if (found.size >= LABELS_MAX) break;
+    if (at === undefined) continue;
+    const half = halfWidthOf(label, scale);
+    const boxOf = ({ x, y }: Point) => boxAround({ x: at.x + x, y: at.y + y }, half, LABEL_PIXELS / scale / 2);
+    const away = directionAway(
+      at,
+      lines.flatMap(({ from, to, a, b }) => (from === id ? [b] : to === id ? [a] : [])),
+    );
+    const options = labelPlaces(radiusOf(weight, scale), half, scale).flatMap((place, order) => {
+      const box = boxOf(place);
+      if (box.left < 0 || box.right > width || box.top < 0 || box.bottom > height) return [];
+      if (!taken.every((other) => other.id === id || areApart(box, other))) return [];
+      const crossings = lines.filter(({ a, b }) => crosses(box, a, b)).length;
+      const length = Math.hypot(place.x, place.y);
+      const outward = (place.x * away.x + place.y * away.y) / length;
+      return [{ place, cost: order / 2 + CROSSING_COST * crossings - outward }];
+    });
+    const best = options.sort((one, other) => one.cost - other.cost)[0];
+    if (best === undefined) continue;
+    taken.push({ id, ...boxOf(best.place) });
+    found.set(id, best.place);
+  }
+  return found;
+}
+
+/** The direction that leads away from the others; zero if there are none. */
+function directionAway(at: Point, others: readonly Point[]): Point {
+  const sum = others.reduce(
+    (total, { x, y }) => {
+      const length = Math.hypot(at.x - x, at.y - y) || 1;
+      return { x: total.x + (at.x - x) / length, y: total.y + (at.y - y) / length };
+    },
+    { x: 0, y: 0 },
+  );
+  const length = Math.hypot(sum.x, sum.y);
+  return length === 0 ? sum : { x: sum.x / length, y: sum.y / length };
+}
+
+/** Whether a line from one place to another goes through a box (Liang and Barsky). */
+function crosses({ left, right, top, bottom }: Box, a: Point, b: Point): boolean {
+  const [dx, dy] = [b.x - a.x, b.y - a.y];
+  let [enters, leaves] = [0, 1];
+  for (const [step, room] of [
+    [-dx, a.x - left],
+    [dx, right - a.x],
+    [-dy, a.y - top],
+    [dy, bottom - a.y],
+  ] as const) {
+    if (step === 0) {
+      if (room < 0) return false;
+    } else if (step < 0) enters = Math.max(enters, room / step);
+    else leaves = Math.min(leaves, room / step);
+  }
+  return enters <= leaves;
+}
