@@ -93,6 +93,11 @@ export class PictureTexts {
     return [...left, ...problems];
   }
 
+  /** Whether the file has pictures that can be read, known or not. */
+  get wereShown(): boolean {
+    return this.#asked.size + this.known.size > 0;
+  }
+
   /** Sentences about pictures in a document that were not read, or not well. */
   pictureWarnings(): readonly string[] {
     if (this.isOff) return [];

@@ -13,6 +13,7 @@ import { openTiff } from "../../src/documents/pictures/tiff.ts";
 import { PictureTexts } from "../../src/documents/recognition.ts";
 import type { RecognisedPicture } from "../../src/ocr/recognised.ts";
 import { ReadFailure, UnreadPictures } from "../../src/ports/document-reader.ts";
+import { epub, type OpenDocumentKind, openDocument } from "./fixtures/book.ts";
 
 const FIXTURES = join(import.meta.dir, "../ocr/fixtures");
 const bytesOf = async (name: string) => Bun.file(join(FIXTURES, name)).bytes();
@@ -263,6 +264,94 @@ describe("texts of pictures", () => {
     expect(without instanceof ReadFailure ? [] : without.warnings).toEqual([
       "1 picture was not read: text recognition is not installed (mneme models pull ocr).",
     ]);
+  });
+
+  test("pictures in the chapters of a book are read where they stand, also the drawn ones of covers", async () => {
+    const png = await bytesOf("note.png");
+    const cover =
+      '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="../images/cover.png"/></svg>';
+    const bytes = epub(
+      [
+        cover,
+        '<p>Before.</p><p><img src="../images/a%20b.png" alt="A plate"/></p><p>After.</p>',
+        '<p>Last.</p><img src="https://example.org/images/cover.png"/><img src="../images/gone.png"/><img src="../a.gif"/>',
+      ],
+      {},
+      { "OEBPS/images/cover.png": png, "OEBPS/images/a b.png": png, "OEBPS/a.gif": png },
+    );
+    const type = "application/epub+zip";
+    const ids = ["OEBPS/images/cover.png", "OEBPS/images/a b.png"];
+    const listed = await read(bytes, type, wanted());
+    expect(listed instanceof UnreadPictures && listed.ids).toEqual(ids);
+    const pictures = await formatOfMediaType(type).openPictures?.(bytes);
+    for (const id of ids) expect((await pictures?.read(id))?.width).toBe(900);
+    const known = new Map([textOf(ids[0] ?? "", "Tales of the sea"), textOf(ids[1] ?? "", "The key is here.")]);
+    const text = await read(bytes, type, new PictureTexts("done", known));
+    if (text instanceof ReadFailure) throw text;
+    const whole = text.pieces.join("");
+    expect(whole).toBe(
+      "The Lighthouse (Ada Byron)\n\n[picture: Tales of the sea]\n\nBefore.\n\nA plate\n\n[picture: The key is here.]\n\nAfter.\n\nLast.",
+    );
+    expect(text.marks).toEqual([
+      { at: whole.indexOf("[picture: Tales"), ocrConfidence: 0.9 },
+      { at: whole.indexOf("Before.") },
+      { at: whole.indexOf("[picture: The"), ocrConfidence: 0.9 },
+      { at: whole.indexOf("After.") },
+    ]);
+    const without = await read(bytes, type, new PictureTexts("missing", new Map()));
+    expect(without instanceof ReadFailure ? [] : without.warnings).toEqual([
+      "2 pictures were not read: text recognition is not installed (mneme models pull ocr).",
+    ]);
+    const off = await read(bytes, type, new PictureTexts("off", new Map()));
+    expect(off instanceof ReadFailure ? [] : (off.warnings ?? [])).toEqual([]);
+    const scans = epub([cover], {}, { "OEBPS/images/cover.png": png });
+    const failure = await read(scans, type, new PictureTexts("missing", new Map()));
+    expect(failure instanceof ReadFailure && failure.message).toBe(
+      "The file has only pictures, and text recognition is not installed (mneme models pull ocr).",
+    );
+  });
+
+  test("pictures in OpenDocument texts, slides and sheets are read where they stand", async () => {
+    const png = await bytesOf("note.png");
+    const frame = (part = "Pictures/a.png") =>
+      `<draw:frame><draw:image xlink:href="${part}"/><svg:title>A plate</svg:title></draw:frame>`;
+    const place = "[picture: The key is here.]";
+    const cases: [kind: OpenDocumentKind, body: string, expected: string][] = [
+      [
+        "text",
+        `<text:p>Before.</text:p><text:p>With ${frame()} within.</text:p><text:p>After.</text:p>`,
+        `Before.\n\nA plate\n\nWith within.\n\n${place}\n\nAfter.`,
+      ],
+      ["text", `${frame("./Pictures/a.png")}<text:p>After.</text:p>`, `${place}\n\nA plate\n\nAfter.`],
+      [
+        "presentation",
+        `<draw:page draw:name="P"><draw:frame><draw:text-box><text:p>Said.</text:p></draw:text-box></draw:frame>${frame()}</draw:page>`,
+        `## P\n\nSaid.\n\n${place}\n\nA plate`,
+      ],
+      [
+        "spreadsheet",
+        `<table:table table:name="S"><table:shapes>${frame()}</table:shapes><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table>`,
+        `## S\n\na | b\n\n${place}`,
+      ],
+    ];
+    for (const [kind, body, expected] of cases) {
+      const bytes = openDocument(kind, body, "", {}, { "Pictures/a.png": png });
+      const type = `application/vnd.oasis.opendocument.${kind}`;
+      const listed = await read(bytes, type, wanted());
+      expect(listed instanceof UnreadPictures && listed.ids).toEqual(["Pictures/a.png"]);
+      const pictures = await formatOfMediaType(type).openPictures?.(bytes);
+      expect((await pictures?.read("Pictures/a.png"))?.width).toBe(900);
+      const known = new Map([textOf("Pictures/a.png", "The key is here.")]);
+      const text = await read(bytes, type, new PictureTexts("done", known));
+      if (text instanceof ReadFailure) throw text;
+      expect([kind, text.pieces.join("")]).toEqual([kind, expected]);
+      expect(text.marks.some((mark) => "ocrConfidence" in mark && mark.ocrConfidence === 0.9)).toBe(true);
+      expect(text.warnings ?? []).toEqual([]);
+    }
+    // drawings are named, and the pictures of charts are not: the charts are read
+    const others = `<text:p>Text.</text:p>${frame("Pictures/a.svm")}${frame("ObjectReplacements/Object 1")}`;
+    const text = await read(openDocument("text", others), "application/vnd.oasis.opendocument.text", wanted());
+    expect(text instanceof ReadFailure ? [] : text.warnings).toEqual(["1 picture was not read."]);
   });
 
   test("a picture on a sheet is read, with the cells that it covers", async () => {

@@ -12,7 +12,8 @@ export const EPUB: FileFormat = {
     if (packageType === this.mediaType || container.entryNames.includes("META-INF/container.xml")) return "content";
     return container.isDamaged && extension === "epub" ? "name" : null;
   },
-  async read({ bytes }) {
-    return (await import("./read-epub.ts")).readEpub(bytes);
+  async read({ bytes, pictures }) {
+    return (await import("./read-epub.ts")).readEpub(bytes, undefined, pictures);
   },
+  openPictures: async (bytes) => (await import("../office/package.ts")).openOfficePictures(bytes),
 };

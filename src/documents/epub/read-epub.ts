@@ -5,7 +5,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { ENCRYPTED, NO_TEXT, type ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
-import { readHtml } from "../html/read-html.ts";
+import { readPageText } from "../html/read-html.ts";
 import { decodedPath, type OfficePackage, officeReader, withoutDots } from "../office/package.ts";
 import type { Attributes, XmlHandler } from "../office/xml.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
@@ -68,16 +68,38 @@ function writeChapter(archive: OfficePackage, part: string, writer: TextWriter):
   const bytes = archive.bytesOf(part);
   const encoding = encodingOf(bytes, true);
   if (encoding === null) refuse(`The file is damaged: its part ${part} is no text.`);
-  const page = readHtml(decoded(bytes, encoding), archive.budget.limits);
+  const folder = part.slice(0, part.lastIndexOf("/") + 1);
+  const page = readPageText(decoded(bytes, encoding), {
+    limits: archive.budget.limits,
+    pictures: archive.pictures,
+    pictureIds: () => (address) => pictureAt(archive, folder, address),
+  });
   archive.budget.checkTime();
   if (page instanceof ReadFailure) {
     if (page.message !== NO_TEXT) throw page;
     return 0;
   }
-  const text = page.pieces.join("").trim();
-  if (text === "") return 0;
-  writer.write({ text, series: null });
-  return 1;
+  const text = page.pieces.join("");
+  const marks = [{ at: 0 }, ...page.marks];
+  let written = 0;
+  for (const [number, { at, ...place }] of marks.entries()) {
+    const block = text.slice(at, marks[number + 1]?.at).trim();
+    if (block === "") continue;
+    writer.write({
+      text: block,
+      series: null,
+      ...("ocrConfidence" in place && { ocrConfidence: place.ocrConfidence }),
+    });
+    written = 1;
+  }
+  return written;
+}
+
+/** The part with a picture that a chapter shows; null if it is none that is read. */
+function pictureAt(archive: OfficePackage, folder: string, address: string | undefined): string | null {
+  if (address === undefined || /^[a-z][a-z0-9+.-]*:/i.test(address)) return null;
+  const part = withoutDots(folder + decodedPath(address.replace(/[#?].*$/s, "")));
+  return archive.isPicture(part) ? part : null;
 }
 
 /** Names, in lower case, of the parts that are encrypted; fonts usually are. */

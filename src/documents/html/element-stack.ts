@@ -72,9 +72,9 @@ export class ElementStack {
   }
 
   open(written: string, attributes: Attributes, isSelfClosing: boolean): void {
-    const name = written === "image" ? "img" : written;
-    if (IGNORED.has(name)) return;
     const foreign = this.#foreignPlace();
+    const name = written === "image" && foreign === -1 ? "img" : written;
+    if (IGNORED.has(name)) return;
     if (foreign !== -1 && BREAKOUT.has(name)) this.#closeTo(foreign);
     this.#closeBefore(name);
     if (EMPTY.has(name)) {

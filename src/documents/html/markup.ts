@@ -42,7 +42,19 @@ const ATTRIBUTES = [
     "id",
     "open",
   ],
-  ...["reversed", "role", "rowspan", "selected", "shadowrootmode", "src", "start", "style", "type", "value"],
+  ...[
+    "reversed",
+    "role",
+    "rowspan",
+    "selected",
+    "shadowrootmode",
+    "src",
+    "start",
+    "style",
+    "type",
+    "value",
+    "xlink:href",
+  ],
 ] as const;
 type AttributeName = (typeof ATTRIBUTES)[number];
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);

@@ -23,7 +23,7 @@ import { Flow } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
-import { isPictureData } from "./pictures.ts";
+import { numbered, type PictureIds } from "./pictures.ts";
 import { isTab, isToggle, mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 
 /** Maximum depth of nested tables. A deeper table is read as text of the cell that contains it. */
@@ -139,6 +139,8 @@ interface SkippedElement {
   /** Whether a main heading inside the element is read nevertheless, and whether tabs are. */
   readonly keepsHeading: boolean;
   readonly keepsTabs: boolean;
+  /** Whether it is a drawing, in which pictures are looked for. */
+  readonly isDrawing: boolean;
 }
 
 interface EndedScript extends Script {
@@ -168,7 +170,6 @@ export class PageReader implements ElementHandler {
   #figures = 0;
   #forms = 0;
   #labels = 0;
-  #pictureCount = 0;
   /** Ids of the panels of tabs and collapsed parts so far. */
   readonly #panels = new Set<string>();
   /** Whether the element before this one is a button that shows and hides this one. */
@@ -186,11 +187,16 @@ export class PageReader implements ElementHandler {
     private readonly budget: Budget,
     private readonly scope: Scope,
     private readonly pictures: PictureTexts = NO_PICTURES,
+    private readonly pictureIdOf: PictureIds = numbered(),
   ) {
     this.#flows = [new Flow(sink)];
   }
 
   enter(name: string, attributes: Attributes): Role {
+    if (name === "image" && (this.#skipped === null || this.#skipped.isDrawing)) {
+      const picture = this.pictureIdOf(attributes.href ?? attributes["xlink:href"]);
+      if (picture !== null) this.#addPicture(this.#flow, "", picture);
+    }
     if (this.#skipped !== null) return this.#enterWithin(this.#skipped, name, attributes);
     const flow = this.#flow;
     const around = {
@@ -204,7 +210,8 @@ export class PageReader implements ElementHandler {
     const visibility = visibilityOf(name, attributes, around, this.scope);
     if (visibility !== "all") {
       const isNavigation = name === "nav" || visibility === "heading";
-      this.#skipped = { depth: 1, keepsHeading: visibility === "heading", keepsTabs: isNavigation };
+      const isDrawing = name === "svg";
+      this.#skipped = { depth: 1, keepsHeading: visibility === "heading", keepsTabs: isNavigation, isDrawing };
       this.#noContentDepth = mayBeContent(name) ? 0 : 1;
       return "skipped";
     }
@@ -216,7 +223,7 @@ export class PageReader implements ElementHandler {
     this.#notePanels(attributes);
     const role = this.#roleOf(name, attributes);
     if (role === "skipped") {
-      this.#skipped = { depth: 1, keepsHeading: false, keepsTabs: false };
+      this.#skipped = { depth: 1, keepsHeading: false, keepsTabs: false, isDrawing: false };
       this.#noContentDepth = 1;
     } else this.#begin(role, name, attributes);
     return role;
@@ -270,7 +277,7 @@ export class PageReader implements ElementHandler {
   }
 
   empty(name: string, attributes: Attributes): void {
-    const picture = name === "img" && isPictureData(attributes.src) ? String(++this.#pictureCount) : null;
+    const picture = name === "img" ? this.pictureIdOf(attributes.src) : null;
     if (this.#skipped !== null) return;
     const flow = this.#flow;
     const isContent = this.#contents > 0;

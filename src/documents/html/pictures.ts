@@ -12,8 +12,17 @@ const PICTURE = /^data:image\/(?:png|jpe?g|webp)(?:;[\w=.-]{1,40}){0,4};base64,/
 const UNITS_MIN = 400;
 
 /** Whether an address is a picture that is read. */
-export function isPictureData(src: string | undefined): src is string {
+function isPictureData(src: string | undefined): src is string {
   return src !== undefined && src.length >= UNITS_MIN && PICTURE.test(src);
+}
+
+/** Returns the id of the picture with this address; null if it is not read. Called once per picture, in their order. */
+export type PictureIds = (address: string | undefined) => string | null;
+
+/** Numbers the pictures that a page contains itself, from 1. */
+export function numbered(): PictureIds {
+  let count = 0;
+  return (address) => (isPictureData(address) ? String(++count) : null);
 }
 
 /** Opens the pictures of a page by their numbers. */

@@ -10,6 +10,7 @@ import { onOneLine, TextWriter } from "../text-writer.ts";
 import { ElementStack } from "./element-stack.ts";
 import { readMarkup } from "./markup.ts";
 import { PageReader } from "./page-reader.ts";
+import { numbered, type PictureIds } from "./pictures.ts";
 import type { Scope } from "./visibility.ts";
 
 /**
@@ -40,15 +41,7 @@ export function readHtml(
   limits: ReadingLimits = READING_LIMITS,
   pictures: PictureTexts = NO_PICTURES,
 ): ReadDocument | ReadFailure {
-  const page = [...pieces];
-  const read = outcomeOf(() => {
-    const content = readPage(page, "content", limits, pictures);
-    const { shownUnits, lostUnits } = content.reader;
-    const isEnough = shownUnits > 0 && shownUnits >= (shownUnits + lostUnits) * CONTENT_SHARE_MIN;
-    const pass = isEnough ? content : readMore(page, limits, pictures);
-    const title = titleOf(pass.title, pass.reader.heading ?? "");
-    return pass.writer.document(title === "" ? null : shortTitle(title));
-  });
+  const read = readPageText(pieces, { limits, pictures, pictureIds: numbered });
   const { missing } = pictures;
   if (missing.length > 0) return new UnreadPictures(missing);
   if (read instanceof ReadFailure) return read;
@@ -56,16 +49,38 @@ export function readHtml(
   return warnings.length === 0 ? read : { ...read, warnings };
 }
 
-/** Reads the text of a page that has hardly any content; deleted text only if it has no other. */
-function readMore(page: readonly string[], limits: ReadingLimits, pictures: PictureTexts): Pass {
-  const pass = readPage(page, "undeleted", limits, pictures);
-  return pass.reader.shownUnits > 0 ? pass : readPage(page, "everything", limits, pictures);
+/** How a page is read. */
+export interface PageOptions {
+  readonly limits: ReadingLimits;
+  /** Texts of the pictures. Those that are not known are noted in it. */
+  readonly pictures: PictureTexts;
+  /** Makes the ids of the pictures, for each pass over the page. */
+  readonly pictureIds: () => PictureIds;
 }
 
-function readPage(page: readonly string[], scope: Scope, limits: ReadingLimits, pictures: PictureTexts): Pass {
+/** Reads a page as `readHtml` does, but leaves it to the caller what becomes of pictures that are not known. */
+export function readPageText(pieces: Iterable<string>, options: PageOptions): ReadDocument | ReadFailure {
+  const page = [...pieces];
+  return outcomeOf(() => {
+    const content = readPage(page, "content", options);
+    const { shownUnits, lostUnits } = content.reader;
+    const isEnough = shownUnits > 0 && shownUnits >= (shownUnits + lostUnits) * CONTENT_SHARE_MIN;
+    const pass = isEnough ? content : readMore(page, options);
+    const title = titleOf(pass.title, pass.reader.heading ?? "");
+    return pass.writer.document(title === "" ? null : shortTitle(title));
+  });
+}
+
+/** Reads the text of a page that has hardly any content; deleted text only if it has no other. */
+function readMore(page: readonly string[], options: PageOptions): Pass {
+  const pass = readPage(page, "undeleted", options);
+  return pass.reader.shownUnits > 0 ? pass : readPage(page, "everything", options);
+}
+
+function readPage(page: readonly string[], scope: Scope, { limits, pictures, pictureIds }: PageOptions): Pass {
   const budget = new Budget(limits);
   const writer = new TextWriter(budget);
-  const reader = new PageReader(writer, budget, scope, pictures);
+  const reader = new PageReader(writer, budget, scope, pictures, pictureIds());
   const elements = new ElementStack(reader);
   let title = "";
   readMarkup(

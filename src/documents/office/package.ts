@@ -4,7 +4,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
-import type { ReadDocument } from "../document.ts";
+import { NO_TEXT, type ReadDocument } from "../document.ts";
 import { decodePicture } from "../pictures/decode.ts";
 import { descriptionOf, type FilePictures, NO_PICTURES, type PictureTexts } from "../recognition.ts";
 import { type Block, onOneLine } from "../text-writer.ts";
@@ -28,7 +28,7 @@ export class OfficePackage {
   constructor(
     bytes: Uint8Array,
     readonly budget: Budget,
-    private readonly pictures: PictureTexts = NO_PICTURES,
+    readonly pictures: PictureTexts = NO_PICTURES,
   ) {
     this.#archive = new Archive(bytes, budget);
   }
@@ -61,9 +61,14 @@ export class OfficePackage {
     if (!hasElements) refuse(`The file is damaged: its part ${part} is no XML.`);
   }
 
+  /** Whether a part is a picture that is read. */
+  isPicture(part: string): boolean {
+    return PICTURE.test(part) && this.has(part);
+  }
+
   /** The text of a picture as a block; none if the part is no picture that is read, or shows no text. */
   pictureBlocks(part: string): Block[] {
-    if (!PICTURE.test(part) || !this.has(part)) return [];
+    if (!this.isPicture(part)) return [];
     const picture = this.pictures.text(part);
     const lines = picture?.lines ?? [];
     const shown = descriptionOf(picture);
@@ -123,7 +128,10 @@ export function officeReader(textOf: (document: OfficePackage) => ReadDocument |
     const text = outcomeOf(() => textOf(new OfficePackage(bytes, new Budget(limits), pictures)));
     const { missing } = pictures;
     if (missing.length > 0) return new UnreadPictures(missing);
-    if (text instanceof ReadFailure) return text;
+    if (text instanceof ReadFailure) {
+      const hasOnlyPictures = text.message === NO_TEXT && pictures.wereShown;
+      return hasOnlyPictures ? new ReadFailure(text.code, pictures.failure("The file has only pictures")) : text;
+    }
     const warnings = [...(text.warnings ?? []), ...pictures.pictureWarnings()];
     return warnings.length === 0 ? text : { ...text, warnings };
   };

@@ -18,9 +18,10 @@ function openDocument(name: string, extension: string, kind: "text" | "spreadshe
     otherMediaTypes: [`${mediaType}-template`],
     extensions: [extension],
     recognise: (sample) => recognise(sample, mediaType, extension),
-    async read({ bytes }) {
-      return (await import("./read-opendocument.ts")).readOpenDocument(bytes);
+    async read({ bytes, pictures }) {
+      return (await import("./read-opendocument.ts")).readOpenDocument(bytes, undefined, pictures);
     },
+    openPictures: async (bytes) => (await import("../office/package.ts")).openOfficePictures(bytes),
   };
 }
 

@@ -6,11 +6,11 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { countWere, ENCRYPTED, type ReadDocument } from "../document.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
-import { type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
+import { decodedPath, type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
 import { type RunPosition, ScriptedText } from "../office/scripted-text.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import type { Attributes, XmlHandler } from "../office/xml.ts";
-import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
+import { type Block, LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
 import { cellValue } from "./cell-values.ts";
 import { OpenSheet } from "./open-sheet.ts";
 import { Styles } from "./styles.ts";
@@ -88,6 +88,11 @@ const SKIPPED = new Set([
   "table:shapes-placeholder",
 ]);
 
+type SlideBlock = Pick<Block, "text" | "ocrConfidence">;
+
+/** Pictures of embedded documents, such as charts, which are read themselves. */
+const REPLACEMENT = /^ObjectReplacements\//;
+
 class BodyReader implements XmlHandler {
   wasFound = false;
   readonly writer: TextWriter;
@@ -115,7 +120,9 @@ class BodyReader implements XmlHandler {
   #slides = 0;
   #isTitle = false;
   #slideTitle: string | null = null;
-  readonly #slideBlocks: string[] = [];
+  readonly #slideBlocks: SlideBlock[] = [];
+  /** Texts of pictures that follow the paragraph or table that is open. */
+  #pictureBlocks: Block[] = [];
   #inNotes = false;
   #inSlide = false;
   #unreadPictures = 0;
@@ -230,7 +237,7 @@ class BodyReader implements XmlHandler {
         this.#inNotes = true;
         break;
       case "draw:image":
-        this.#unreadPictures += 1;
+        this.#addPicture(attributes);
         return "skip";
       case "draw:object":
         this.#openObject(attributes);
@@ -264,6 +271,7 @@ class BodyReader implements XmlHandler {
       case "text:p":
         this.#spans.pop();
         this.#endParagraph();
+        this.#endPictures();
         break;
       case "svg:title":
       case "svg:desc":
@@ -284,6 +292,7 @@ class BodyReader implements XmlHandler {
         break;
       case "table:table":
         this.#endTable();
+        this.#endPictures();
         break;
       case "table:table-header-rows":
         this.#withTable((table) => {
@@ -426,7 +435,7 @@ class BodyReader implements XmlHandler {
     const table = this.#tables.at(-1);
     if (table?.sheet != null) table.sheet.addComment(author, text, table.column);
     else if (table?.cell != null) table.cellBlocks.push(`[${comment}]`);
-    else if (this.#inSlide) this.#slideBlocks.push(comment);
+    else if (this.#inSlide) this.#slideBlocks.push({ text: comment });
     else this.#add(` [${comment}] `);
   }
 
@@ -514,7 +523,7 @@ class BodyReader implements XmlHandler {
 
   #writeRow(text: string, table: OpenTable): void {
     if (this.scope === "running") this.blocks.add(text);
-    else if (this.#inSlide) this.#slideBlocks.push(text);
+    else if (this.#inSlide) this.#slideBlocks.push({ text });
     else this.writer.write({ text, series: table.rows.series });
   }
 
@@ -532,7 +541,7 @@ class BodyReader implements XmlHandler {
     if (this.#isTitle && !this.#inNotes) this.#slideTitle = onOneLine(text);
     else {
       const item = this.#asItem(text);
-      this.#slideBlocks.push(this.#inNotes ? `Notes: ${item}` : item);
+      this.#slideBlocks.push({ text: this.#inNotes ? `Notes: ${item}` : item });
     }
   }
 
@@ -541,15 +550,38 @@ class BodyReader implements XmlHandler {
     if (this.#slideTitle === null && this.#slideBlocks.length === 0) return;
     this.writer.mark({ slide: this.#slides });
     this.writer.write({ text: `## ${this.#slideTitle ?? `Slide ${this.#slides}`}`, series: null });
-    for (const text of this.#slideBlocks) {
-      this.writer.write({ text, series: /^ *(?:-|\d+[.)]) /.test(text) ? LIST : null });
+    for (const block of this.#slideBlocks) {
+      this.writer.write({ ...block, series: /^ *(?:-|\d+[.)]) /.test(block.text) ? LIST : null });
     }
+  }
+
+  /** Adds the text of a picture: in a cell or slide where it stands, else after its paragraph or table. */
+  #addPicture(attributes: Attributes): void {
+    const part = decodedPath(targetOf(attributes));
+    if (REPLACEMENT.test(part)) return;
+    if (!this.document.isPicture(part)) {
+      this.#unreadPictures += 1;
+      return;
+    }
+    const blocks = this.document.pictureBlocks(part);
+    const table = this.#tables.at(-1);
+    if (this.scope === "running") for (const { text } of blocks) this.blocks.add(text);
+    else if (table?.cell != null && table.sheet === null) table.cellBlocks.push(...blocks.map(({ text }) => text));
+    else if (this.#inSlide) this.#slideBlocks.push(...blocks);
+    else this.#pictureBlocks.push(...blocks);
+    this.#endPictures();
+  }
+
+  /** Writes the texts of pictures unless a paragraph or table is open. */
+  #endPictures(): void {
+    if (this.#paragraphs.length + this.#tables.length + this.#apart.length > 0) return;
+    for (const block of this.#pictureBlocks) this.writer.write(block);
+    this.#pictureBlocks = [];
   }
 
   /** Reads an embedded document, such as a chart: its title, labels and values are a table. */
   #openObject(attributes: Attributes): void {
-    const href = Object.entries(attributes).find(([name]) => name.endsWith("href"))?.[1] ?? "";
-    const part = `${href.replace(/^\.\//, "")}/content.xml`;
+    const part = `${targetOf(attributes)}/content.xml`;
     if (!this.document.has(part)) {
       this.#unreadObjects += 1;
       return;
@@ -561,7 +593,7 @@ class BodyReader implements XmlHandler {
     if (lines.length === 0) this.#unreadObjects += 1;
     const table = this.#tables.at(-1);
     if (table?.cell != null) table.cellBlocks.push(...lines);
-    else if (this.#inSlide) this.#slideBlocks.push(...lines);
+    else if (this.#inSlide) this.#slideBlocks.push(...lines.map((text) => ({ text })));
     else for (const text of lines) this.#objectLines.push(text);
   }
 
@@ -575,4 +607,10 @@ class BodyReader implements XmlHandler {
       if (note !== "") this.writer.write({ text: `[${at + 1}] ${note}`, series: this.#notes });
     }
   }
+}
+
+/** The part to which an element refers. */
+function targetOf(attributes: Attributes): string {
+  const href = Object.entries(attributes).find(([name]) => name.endsWith("href"))?.[1] ?? "";
+  return href.replace(/^\.\//, "");
 }
