@@ -41,13 +41,13 @@ const LABELS: ReadonlySet<string> = new Set(
     "来源 來源 出典 资料 資料 출처"
   ).split(" "),
 );
-/** Words between two numbers. */
-const CONJUNCTIONS: ReadonlySet<string> = new Set("and und y et e en и i 和 と 및".split(" "));
+/** Words between the last two numbers of a list, such as `1, 2 and 3`. */
+const LIST_WORDS: ReadonlySet<string> = new Set("and und y et e en и i 和 と 및".split(" "));
 /** Words between two numbers that mean a range, like a dash. */
 const RANGE_WORDS: ReadonlySet<string> = new Set("to through bis à al tot до 至 到".split(" "));
 /** Words for places within a source. The numbers behind them are not source numbers. */
 const PLACES: ReadonlySet<string> = new Set("p pp page pages seite line lines section chapter slide sheet".split(" "));
-const WORDS: readonly string[] = [...LABELS, ...CONJUNCTIONS, ...RANGE_WORDS, ...PLACES];
+const WORDS: readonly string[] = [...LABELS, ...LIST_WORDS, ...RANGE_WORDS, ...PLACES];
 
 const LIST = `(?<list>${LIST_CHARACTERS}{1,${MARK_UNITS_MAX}})`;
 const MARK = new RegExp(`${BRACKET}${LIST}${TAIL}${CLOSING}`, "uy");
@@ -175,7 +175,7 @@ class NumberList {
       if (this.#isAtEnd()) return ranges;
       // The separator is optional: a blank between two numbers is enough.
       this.#skip((token) => SEPARATOR.test(token));
-      this.#skip((token) => CONJUNCTIONS.has(token));
+      this.#skip((token) => LIST_WORDS.has(token));
     }
   }
 

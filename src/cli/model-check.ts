@@ -1,10 +1,7 @@
 // `mneme models check`: verifies the files of the models on this machine. models.ts has other actions of the command.
 
 import { checkModels } from "../compose/model-check.ts";
-import { alignRows, whileShown } from "./terminal.ts";
-
-/** Maximum number of languages that are listed. If a model has more, the table shows how many. */
-const LANGUAGES_SHOWN = 3;
+import { alignRows, languagesCell, whileShown } from "./terminal.ts";
 
 /**
  * The installed models as a table, or as JSON.
@@ -22,7 +19,7 @@ export async function modelCheck(
     id,
     kind ?? "",
     dimensions === null ? "" : String(dimensions),
-    languages.length > LANGUAGES_SHOWN ? String(languages.length) : languages.join(" "),
+    languagesCell(languages),
     licence ?? "",
     bytes === null ? "" : `${Math.round(bytes / 1e6)} MB`,
     problem === null ? "verified" : "cannot be used",

@@ -19,14 +19,12 @@ import {
   shown,
   shownList,
 } from "./account-action.ts";
-import { alignRows, Progress } from "./terminal.ts";
+import { alignRows, languagesCell, Progress } from "./terminal.ts";
 
 /** Milliseconds between two reads of the state of what `--wait` waits for. */
 const POLL_MS = 500;
 
 const MB = 1_000_000;
-/** Maximum number of languages that are listed. If a model has more, the table shows how many. */
-const LANGUAGES_SHOWN = 3;
 
 /** Flags of `add` and `pull` that stand for fields of the manifest: each with a function that makes these fields. */
 const MANIFEST_FLAGS: Readonly<Record<string, (text: string, flag: string) => JsonRecord>> = {
@@ -311,7 +309,7 @@ function modelTable(call: Call, list: object): string {
     ["TASK", ({ task }) => shown(task)],
     ["KIND", ({ kind }) => shown(kind)],
     ["DIMENSIONS", ({ dimensions }) => shown(dimensions)],
-    ["LANGUAGES", ({ languages }) => languagesText(languages)],
+    ["LANGUAGES", ({ languages }) => languagesCell(Array.isArray(languages) ? languages.map(shown) : [], "–")],
     ["CURVES", curvesText],
     ["STATUS", ({ status, error }) => (error === null ? shown(status) : `${shown(status)}: ${shown(error)}`)],
     ["USED BY", ({ used_by }) => (Array.isArray(used_by) ? projectsText(used_by.length) : "")],
@@ -326,11 +324,6 @@ function curvesText({ calibration, calibration_job: job }: JsonRecord): string {
   if (!isRecord(job)) return shown(calibration);
   const count = job.total === null ? "" : `, ${shown(job.done)} of ${shown(job.total)} searches`;
   return `${shown(calibration)} (calibration ${shown(job.state)}${job.error === null ? count : `: ${shown(job.error)}`})`;
-}
-
-function languagesText(languages: unknown): string {
-  if (!Array.isArray(languages) || languages.length === 0) return "–";
-  return languages.length > LANGUAGES_SHOWN ? String(languages.length) : languages.map(shown).join(" ");
 }
 
 async function showStatus(accounts: Accounts, call: Call): Promise<string> {

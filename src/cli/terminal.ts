@@ -8,6 +8,8 @@
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
+/** Maximum number of languages of a model that a table lists. If a model has more, the table shows how many. */
+const LANGUAGES_SHOWN = 3;
 
 /**
  * Formats rows as lines with aligned columns, two spaces apart.
@@ -27,6 +29,12 @@ export function alignRows(rows: readonly (readonly string[])[], numeric = false)
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** The languages of a model as the cell of a table; `none` if it has none. */
+export function languagesCell(languages: readonly string[], none = ""): string {
+  if (languages.length === 0) return none;
+  return languages.length > LANGUAGES_SHOWN ? String(languages.length) : languages.join(" ");
 }
 
 /** Indents lines by two spaces. */

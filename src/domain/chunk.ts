@@ -37,6 +37,12 @@ export const PLACE_FIELDS = [
   "ocrConfidence",
 ] as const satisfies readonly (keyof DocumentPlace)[];
 
+/**
+ * Token budget of a chunk, including title, headings and special tokens, if the manifest of the embedder has no
+ * `chunk_tokens`: about 1,100 characters of English, and about that of the shipped models.
+ */
+export const CHUNK_TOKENS = 256;
+
 /** A chunk of a memory without its texts, which `ChunkTexts` builds. */
 export interface Chunk extends DocumentPlace {
   /** Position in the memory, from 0. */

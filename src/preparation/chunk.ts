@@ -10,11 +10,6 @@ import { sentencesOf, trimmed } from "./sentences.ts";
 /** Counts the tokens of a text with the embedder's tokeniser, without the special tokens around it. */
 export type CountTokens = (text: string) => number;
 
-/**
- * Default token budget of a chunk, including title, headings and special tokens: about 1,100 characters of English. A
- * server uses `chunk_tokens` from the manifest of the default embedder instead.
- */
-export const CHUNK_TOKENS = 256;
 /** Number of special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;
 /**

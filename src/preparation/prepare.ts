@@ -1,10 +1,11 @@
 // Prepares a text for indexing: language, type, title, tags and chunks. This file only defines the order of the steps;
 // each step has a file of its own. Of files in other formats, this file gets the text that src/documents extracted.
 
+import { CHUNK_TOKENS } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import { assemble, codePointRanges, lineRanges, type PlacedCut } from "./assemble.ts";
-import { CHUNK_TOKENS, type CountTokens, type Cut, cutChunks } from "./chunk.ts";
+import { type CountTokens, type Cut, cutChunks } from "./chunk.ts";
 import { cutConversation } from "./conversation/cut.ts";
 import { spokenSample } from "./conversation/turns.ts";
 import { CODE, classifyText, memoryDays } from "./conversation.ts";

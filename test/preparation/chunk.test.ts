@@ -1,7 +1,8 @@
 // Tests chunks: their ranges, sizes, sections and texts, and that hostile texts are cut in reasonable time.
 
 import { describe, expect, test } from "bun:test";
-import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
+import { CHUNK_TOKENS } from "../../src/domain/chunk.ts";
+import { SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { rounds } from "../support/extent.ts";
 import { type ChunkWithTexts, input, models, withTexts } from "./fixtures/models.ts";

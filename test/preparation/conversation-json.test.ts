@@ -2,8 +2,9 @@
 // the preparation process.
 
 import { describe, expect, test } from "bun:test";
+import { CHUNK_TOKENS } from "../../src/domain/chunk.ts";
 import { assemble } from "../../src/preparation/assemble.ts";
-import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
+import { SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readJsonTurns } from "../../src/preparation/conversation/json.ts";
 import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
 import {

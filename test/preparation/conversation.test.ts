@@ -2,7 +2,8 @@
 // writing them.
 
 import { describe, expect, test } from "bun:test";
-import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
+import { CHUNK_TOKENS } from "../../src/domain/chunk.ts";
+import { SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readLineTurns } from "../../src/preparation/conversation/lines.ts";
 import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
 import type { WholeInput } from "../../src/preparation/prepare.ts";

@@ -9,10 +9,10 @@ import {
   type PreparationOptions,
   type PreparationProcess,
 } from "../../src/adapters/preparation/preparation-process.ts";
+import { CHUNK_TOKENS } from "../../src/domain/chunk.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type Prepared, PrepareFailure } from "../../src/ports/preparer.ts";
-import { CHUNK_TOKENS } from "../../src/preparation/chunk.ts";
 import { PART_BYTES_MAX } from "../../src/preparation/preparation-protocol.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { until } from "../support/until.ts";

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { CHUNK_TOKENS } from "../../domain/chunk.ts";
 import { NEUTRAL_TUNING } from "../../domain/neutral-tuning.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import type { EvidenceCurve, ReaderTuning, ReplacementTuning, RetrievalTuning } from "../../domain/retrieval-tuning.ts";
@@ -47,8 +48,6 @@ export const POOLINGS = ["in the graph", "output", "cls", "mean", "last"] as con
 /** One of `POOLINGS`. */
 export type Pooling = (typeof POOLINGS)[number];
 
-/** Size of a chunk in tokens for a model whose manifest has no `chunk_tokens`; about that of the shipped models. */
-const CHUNK_TOKENS = 256;
 /** Share of a reranker's input that a query may take, if its manifest has no `max_query_tokens`. */
 const QUERY_SHARE = 0.375;
 

@@ -10,7 +10,7 @@ import { type Lexeme, languagesOf, lexemesOf, lexiconOf, type TimeLanguage } fro
 import { numericDatesIn } from "./numeric-dates.ts";
 import { hasPastForm } from "./tense.ts";
 import { readTimePhrase } from "./time-phrases.ts";
-import type { TimeForm, TimePhrase, TimeText } from "./time-text.ts";
+import { has, type TimeForm, type TimePhrase, type TimeText } from "./time-text.ts";
 
 /** The time that a query names. */
 export type QueryTime =
@@ -128,10 +128,6 @@ function isRecurring(lexemes: readonly Lexeme[], from: number, next: number): bo
 }
 
 type ReadTime = Omit<TimePhrase, "span"> & { readonly span: TimeSpan };
-
-function has({ lexemes }: TimeText, at: number, meaning: string): boolean {
-  return lexemes[at]?.meanings.has(meaning) === true;
-}
 
 function afterSkipped(text: TimeText, at: number): number {
   let next = at;

@@ -1,6 +1,7 @@
 // Reads and writes ONNX files (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto). Nodes and constants become
 // objects; all other fields are kept as bytes. Constants are views of the file's bytes.
 
+import { type ProtobufField, protobufFields, WIRE } from "../protobuf.ts";
 import { UnsupportedGraph } from "./unsupported-graph.ts";
 
 /** Types of elements, with the numbers of ONNX. */
@@ -48,12 +49,6 @@ const VALUE_NAME = 1;
 const ATTRIBUTE = { name: 1, integer: 3, type: 20 } as const;
 const ATTRIBUTE_TYPE_INTEGER = 2;
 
-/** Wire types of Protocol Buffers. */
-const VARINT = 0;
-const FIXED64 = 1;
-const BYTES = 2;
-const FIXED32 = 5;
-
 const text = new TextDecoder();
 const utf8 = new TextEncoder();
 
@@ -62,7 +57,7 @@ export function readOnnx(file: Uint8Array): OnnxModel {
   const modelRest: Uint8Array[] = [];
   let graph: Uint8Array | null = null;
   for (const field of fieldsOf(file)) {
-    if (field.number === MODEL.graph && field.wire === BYTES) graph = field.content;
+    if (field.number === MODEL.graph && field.wire === WIRE.bytes) graph = field.content;
     else modelRest.push(field.encoded);
   }
   if (graph === null) throw new UnsupportedGraph("it is not an ONNX model");
@@ -111,53 +106,10 @@ export function castTypeOf({ operator, rest }: OnnxNode): number | null {
   return null;
 }
 
-interface Field {
-  readonly number: number;
-  readonly wire: number;
-  /** The value of a varint; 0 for other fields. */
-  readonly value: number;
-  /** The content of a field of bytes; empty for other fields. */
-  readonly content: Uint8Array;
-  /** The whole field with its key. */
-  readonly encoded: Uint8Array;
-}
-
-const NOTHING: Uint8Array = new Uint8Array();
-
-/** The fields of a message, in their order. */
-function* fieldsOf(message: Uint8Array): Generator<Field> {
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    let factor = 1;
-    for (;;) {
-      const byte = message[at];
-      if (byte === undefined || factor > Number.MAX_SAFE_INTEGER) throw new UnsupportedGraph("it is not an ONNX model");
-      at += 1;
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-      factor *= 0x80;
-    }
-  };
-  while (at < message.length) {
-    const start = at;
-    const key = varint();
-    const [number, wire] = [Math.floor(key / 8), key % 8];
-    let value = 0;
-    let content: Uint8Array = NOTHING;
-    if (wire === VARINT) value = varint();
-    else if (wire === FIXED32) at += 4;
-    else if (wire === FIXED64) at += 8;
-    else if (wire === BYTES) {
-      const length = varint();
-      content = message.subarray(at, at + length);
-      at += length;
-    }
-    if (at > message.length || ![VARINT, FIXED32, FIXED64, BYTES].includes(wire)) {
-      throw new UnsupportedGraph("it is not an ONNX model");
-    }
-    yield { number, wire, value, content, encoded: message.subarray(start, at) };
-  }
+/** The fields of a message, in their order. @throws UnsupportedGraph if one is invalid */
+function* fieldsOf(message: Uint8Array): Generator<ProtobufField> {
+  const isValid = yield* protobufFields(message);
+  if (!isValid) throw new UnsupportedGraph("it is not an ONNX model");
 }
 
 function readNode(message: Uint8Array): OnnxNode {
@@ -178,7 +130,7 @@ function readTensor(message: Uint8Array): [name: string, OnnxTensor] {
   const shape: number[] = [];
   let [name, type, bytes]: [string, number, Uint8Array | null] = ["", 0, null];
   for (const field of fieldsOf(message)) {
-    if (field.number === TENSOR.shape && field.wire === VARINT) shape.push(field.value);
+    if (field.number === TENSOR.shape && field.wire === WIRE.varint) shape.push(field.value);
     else if (field.number === TENSOR.shape) shape.push(...packed(field.content));
     else if (field.number === TENSOR.type) type = field.value;
     else if (field.number === TENSOR.name) name = text.decode(field.content);
@@ -229,7 +181,7 @@ function encodeTensor(name: string, { type, shape, bytes }: OnnxTensor): Pieces 
 }
 
 function encoded(number: number, content: Pieces): Pieces {
-  return [varintOf(number * 8 + BYTES), varintOf(lengthOf(content)), ...content];
+  return [varintOf(number * 8 + WIRE.bytes), varintOf(lengthOf(content)), ...content];
 }
 
 function encodedText(number: number, content: string): Pieces {
@@ -237,7 +189,7 @@ function encodedText(number: number, content: string): Pieces {
 }
 
 function encodedNumber(number: number, value: number): Uint8Array {
-  return join([varintOf(number * 8 + VARINT), varintOf(value)]);
+  return join([varintOf(number * 8 + WIRE.varint), varintOf(value)]);
 }
 
 function varintOf(value: number): Uint8Array {
