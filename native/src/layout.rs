@@ -4,24 +4,24 @@
 
 /// Number of principal components that distances are computed from.
 const COMPONENTS: usize = 20;
-/// Rounds of the subspace iteration that finds them.
+/// Number of rounds of the subspace iteration that finds the principal components.
 const ROUNDS: usize = 6;
 /// Number of neighbours that attract a point.
 const NEIGHBOURS: usize = 15;
 /// Number of random points that repel a point per attraction.
 const REPULSIONS: usize = 5;
-/// Rounds of moving the points: for few points, and for more than `FEW_POINTS`.
+/// Number of rounds in which points are moved: for at most `FEW_POINTS` points, and for more.
 const EPOCHS_OF_FEW: usize = 300;
 const EPOCHS: usize = 150;
 const FEW_POINTS: usize = 2_000;
 /// Half the width of the plane while points move.
 const SPREAD: f32 = 10.0;
-/// Shape of the attraction for a minimum distance of 0.1, as UMAP fits it.
+/// UMAP's parameters a and b of the attraction curve, as it fits them for a minimum distance of 0.1.
 const A: f32 = 1.577;
 const B: f32 = 0.895;
 
 /// Returns a place in −1..1 for each row of `vectors` (`known.len()` rows of `dimensions` components).
-/// @param known places that stay, `None` for points without one
+/// `known` has the places that stay; `None` for points without one.
 pub fn layout(vectors: &[f32], dimensions: usize, known: &[Option<(f32, f32)>]) -> Vec<(f32, f32)> {
     let count = known.len();
     if count < 3 {
@@ -45,7 +45,7 @@ pub fn layout(vectors: &[f32], dimensions: usize, known: &[Option<(f32, f32)>]) 
     places.into_iter().zip(known).map(|(place, known)| known.unwrap_or_else(|| shown(place))).collect()
 }
 
-/// SplitMix64, so that a layout does not depend on chance.
+/// Random generator (SplitMix64). Its seed is fixed, so that equal input gives an equal layout.
 struct Random(u64);
 
 impl Random {
@@ -67,7 +67,7 @@ impl Random {
     }
 }
 
-/// The first principal components of the rows, row by row.
+/// The first principal components of the rows, `[rows, COMPONENTS]`, or fewer if `dimensions` is smaller.
 fn components(vectors: &[f32], dimensions: usize, count: usize, random: &mut Random) -> Vec<f32> {
     let width = COMPONENTS.min(dimensions);
     let mut mean = vec![0.0f32; dimensions];
@@ -139,7 +139,7 @@ fn nearest(rows: &[f32], width: usize, limit: usize) -> Vec<Vec<(u32, f32)>> {
     (0..all.len()).map(find).collect()
 }
 
-/// Attractions between points with weights in 0..1, as UMAP has them.
+/// Attractions between points, as (point, neighbour, weight in 0..1), computed as in UMAP.
 fn edges_of(neighbours: &[Vec<(u32, f32)>]) -> Vec<(u32, u32, f32)> {
     let mut edges = Vec::with_capacity(neighbours.len() * NEIGHBOURS);
     for (point, near) in neighbours.iter().enumerate() {
@@ -160,7 +160,8 @@ fn edges_of(neighbours: &[Vec<(u32, f32)>]) -> Vec<(u32, u32, f32)> {
     edges
 }
 
-/// Where points begin: at their known place, else among known neighbours, else where the components are.
+/// The places where points start: their known place; otherwise the weighted mean of their neighbours with a known
+/// place; otherwise their first two principal components.
 fn first_places(
     rows: &[f32],
     width: usize,
@@ -194,7 +195,7 @@ fn first_places(
         .collect()
 }
 
-/// Moves the points that are not fixed: attracted along edges, repelled by random points.
+/// Moves the points that are not fixed: edges attract them, and random points repel them.
 fn spread(places: &mut [(f32, f32)], edges: &[(u32, u32, f32)], is_fixed: &[bool], random: &mut Random) {
     let epochs = if places.len() > FEW_POINTS { EPOCHS } else { EPOCHS_OF_FEW };
     let greatest = edges.iter().map(|(_, _, weight)| *weight).fold(1e-3, f32::max);
@@ -248,7 +249,7 @@ fn shift(places: &mut [(f32, f32)], is_fixed: &[bool], at: usize, dx: f32, dy: f
     }
 }
 
-/// The centre of places, and the distance from it in x or y that all but the outermost have.
+/// The centre of places (medians), and the distance from it in x or y within which 99.5 % of them lie.
 fn extent(places: &[(f32, f32)]) -> ((f32, f32), f32) {
     let median = |values: &mut Vec<f32>| {
         values.sort_unstable_by(f32::total_cmp);
@@ -266,7 +267,7 @@ fn extent(places: &[(f32, f32)]) -> ((f32, f32), f32) {
 mod tests {
     use super::*;
 
-    /// Points around three directions, and which of them each has.
+    /// Random vectors near three directions, and the number of the direction of each.
     fn clusters(count: usize) -> (Vec<f32>, Vec<usize>) {
         let mut random = Random(7);
         let of: Vec<usize> = (0..count).map(|at| at % 3).collect();

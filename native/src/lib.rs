@@ -9,9 +9,9 @@
 //! | `text` | which chunks match the words of a query, and how well? |
 //! | `entities` | which entities does a chunk mention, and to which other chunks do these entities lead? |
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
-//! | `hit` | which data has a hit of a search, and in which order are hits returned? |
+//! | `hit` | what does a hit of a search consist of, and in which order are hits returned? |
 //! | `json` | how is a JSON body checked and taken apart before JavaScript sees it? |
-//! | `listener` | how does the server stop to accept connections? |
+//! | `listener` | how does the server claim its port, and stop accepting connections? |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |
 //! | `memory` | how is freed memory given back to the operating system? |

@@ -30,7 +30,7 @@ use crate::vectors::index::VectorStats;
 use crate::vectors::set_file::VectorModel;
 use crate::vectors::sets::{CheckedVectors, MissingVectors, ModelVectors, SetModels, SetOptions, VectorSets};
 
-/// Number of chunks of a memory whose vectors decide its place on a map.
+/// Maximum number of chunks of a memory whose vectors determine its place on a map.
 const LAYOUT_CHUNKS_MAX: usize = 8;
 
 /// Maximum number of hits that a search can return. It is ten times as many as any retrieval mode needs.
@@ -139,7 +139,7 @@ pub struct Project {
 
 impl Project {
     /// Opens or creates a project. No memory is visible until `show` is called for it. Also returns descriptions of the
-    /// damaged data that was dropped, one sentence per damage. After a damage, `reconcile` tells which chunks must be
+    /// damaged data that was dropped, one sentence per damage. After damage, `reconcile` says which chunks must be
     /// published again.
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
         let memory_table = Arc::new(MemoryTable::default());
@@ -478,7 +478,8 @@ impl Project {
         Ok(is_placed.into_iter().map(|is_placed| if is_placed { placed.next() } else { None }).collect())
     }
 
-    /// Lists the entities of an admissible set.
+    /// Lists entities of an admissible set. Fails with `Invalid` for a set of another project or a limit over
+    /// `HITS_MAX`.
     pub fn entities(&self, within: &Admissible, curation: &Curation, query: &EntityQuery) -> Result<Vec<EntityNode>> {
         check_limit(query.limit)?;
         let set = self.memory_table.still_visible(within)?;

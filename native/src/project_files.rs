@@ -13,7 +13,8 @@ use crate::vectors::sets::VectorSets;
 
 /// Name of the folder of the text index.
 pub(crate) const TEXT_FOLDER: &str = "text";
-/// Extensions of files that are being written. They are replaced by the next attempt.
+/// Extensions of temporary files, which an interrupted write leaves behind and the next write replaces. They do not
+/// count as orphaned.
 const TEMPORARY: [&str; 4] = ["writing", "creating", "compacting", "saving"];
 
 /// A file that has a checksum.
@@ -30,11 +31,11 @@ pub struct CheckedFile {
 pub struct ProjectFiles {
     /// Files that `damage_of` checks, also missing ones.
     pub checked: Vec<CheckedFile>,
-    /// Paths of files and folders that belong to nothing.
+    /// Paths of files and folders that no part of the project uses.
     pub orphaned: Vec<String>,
 }
 
-/// Lists the files of a project. Changes can be made meanwhile.
+/// Lists the files of a project that are checked, and those that no part uses. Changes can be made meanwhile.
 pub fn list(directory: &Path, vectors: &VectorSets, text: &TextIndex) -> Result<ProjectFiles> {
     let mut files = vectors.with_folders(|sets| list_vectors(directory, sets))?;
     let (segments, orphaned) = text.files()?;

@@ -12,8 +12,8 @@ const ITEMS_AT_ONCE: usize = 32;
 /// while people search.
 const SHARED_ITEMS_MIN: usize = 1_024;
 
-/// Computes `compute` for each item; the results are in the order of the items. Many items are shared with further
-/// threads, whose priority is low: they only take the time of processors that nobody else wants.
+/// Calls `compute` for each item, and returns the results in the order of the items. Many items are shared with up to
+/// `THREADS_MAX - 1` other threads. Their priority is low, so they use only processor time that no other thread wants.
 pub fn map_shared<Item: Sync, Value: Send>(items: &[Item], compute: impl Fn(&Item) -> Value + Sync) -> Vec<Value> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
     if items.len() < SHARED_ITEMS_MIN || threads == 1 {

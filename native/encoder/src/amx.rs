@@ -66,7 +66,8 @@ pub unsafe fn multiply(
 
 /// The numbers that turn a panel's sums into outputs, in halves of the panel.
 struct Conversion {
-    /// Added to the sums, because the byte of the value 0 is not 0.
+    /// Added to the sums to correct them: the value 0 is stored as the byte `ByteRows::zero`, so each sum is off by
+    /// that byte times the sum of the output's weights.
     offsets: [__m512i; 2],
     scales: [__m512; 2],
     bias: [__m512; 2],
@@ -199,8 +200,8 @@ impl Tiles {
     #[inline]
     unsafe fn multiply(&self, rows: &ByteRows<'_>, starts: &[usize], panel: &WidePanel<'_>, sums: &mut Sums) {
         let inputs = |start: usize| rows.bytes[start * rows.width..].as_ptr();
-        // SAFETY: the code reads the inputs that the caller guarantees and the steps of the panel, of which each pass
-        // takes `TILE_STEPS`. It writes whole tiles into `sums`.
+        // SAFETY: the code reads the inputs that the caller guarantees, and the panel's steps, `TILE_STEPS` per pass.
+        // It writes whole tiles into `sums`.
         unsafe {
             match *starts {
                 [first, second] => multiply_tiles!(

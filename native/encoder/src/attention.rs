@@ -20,11 +20,11 @@ pub const HEAD_WIDTH: usize = 2 * FLOAT_COLUMNS;
 
 /// Keys and values of one attention head, packed for `attend`.
 pub struct AttentionHead {
-    /// Whether `wide_floats` computes.
+    /// Whether `wide_floats` (AVX-512) computes attention.
     is_wide: bool,
     tokens: usize,
     /// Keys in tiles of `FLOAT_COLUMNS` tokens, each tile `[HEAD_WIDTH, FLOAT_COLUMNS]`. The last tile is padded with
-    /// zeros. `wide_floats` multiplies two tiles at once and needs an even number.
+    /// zeros. `wide_floats` multiplies two tiles at once and needs an even number of them.
     keys: Vec<[f32; FLOAT_COLUMNS]>,
     /// First and second half of the components of the values, `[tokens, FLOAT_COLUMNS]` each.
     values: [Vec<[f32; FLOAT_COLUMNS]>; 2],

@@ -49,8 +49,8 @@ impl Shared {
 }
 
 impl Encoder {
-    /// Reads a model. `words` is the file of the model whose word table it uses; `None`: it has its own. Fails with
-    /// `Invalid` if the graph has a form that is not supported, or if the processor lacks AVX2.
+    /// Reads a model. `words` is the model file that has the word table; `None` if `path` has it. Fails with `Invalid`
+    /// if the graph has a form that is not supported, or if the processor lacks AVX2.
     pub fn open(path: &Path, words: Option<&Path>) -> Result<Self> {
         if !is_supported() {
             return Err(unsupported_processor());

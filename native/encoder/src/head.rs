@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::onnx_file::{Attribute, Node};
 
-/// What the head reads of the states of the last layer.
+/// How the head pools the states of the last layer into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
     /// The sum of the states of all tokens.
@@ -108,7 +108,7 @@ impl Head {
     }
 }
 
-/// The value that is pooled from the states.
+/// The pooled value at which reading ends, because `network` computes what lies before it.
 struct Leaf<'file> {
     pooling: Pooling,
     states: &'file str,
@@ -232,7 +232,7 @@ impl<'file> Reader<'_, 'file> {
         Ok(self.push(operation, inputs, width))
     }
 
-    /// Reads a product of a vector with a constant matrix, the node's first and second input.
+    /// Reads a product of a vector (the node's first input) with a constant matrix (its second input).
     fn product(&mut self, node: &'file Node, is_transposed: bool) -> Result<usize> {
         let (vector, name) = (self.register(input(node, 0)?)?, input(node, 1)?);
         let sides @ [rows, columns] = self.graph.file.sides(name)?;

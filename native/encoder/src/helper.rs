@@ -151,7 +151,7 @@ impl Round {
     }
 }
 
-/// Tells the other thread if this thread panics.
+/// Sets `Round::has_failed` if this thread panics, so that the other thread does not wait for it.
 struct PanicFlag<'a>(&'a Round);
 
 impl Drop for PanicFlag<'_> {
@@ -164,8 +164,8 @@ impl Drop for PanicFlag<'_> {
 
 fn help(mailbox: &Mailbox) {
     while let Some(round) = mailbox.next() {
-        // `PanicFlag` has told the caller about a panic. The next work does not depend on this one, so the thread goes
-        // on.
+        // If this work panicked, `PanicFlag` has noted that for the caller. The next work does not depend on it, so the
+        // thread goes on.
         let _outcome = catch_unwind(AssertUnwindSafe(|| help_with(&round)));
     }
 }

@@ -272,7 +272,8 @@ impl Network {
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn embed(&self, sequence: Sequence<'_>, first: usize, states: &mut [f32]) {
         let mut added = vec![0f32; self.hidden];
-        // A model with spans tells the tokens of the passage from all others, so its last separator is none of them.
+        // In a model with spans, only tokens of the passage have the second type. The last separator has the first
+        // type.
         let second_end = sequence.ids.len() - usize::from(self.spans.is_some());
         let tokens = sequence.ids.iter().enumerate().skip(first);
         for ((at, id), state) in tokens.zip(states.chunks_exact_mut(self.hidden)) {

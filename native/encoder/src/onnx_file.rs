@@ -273,7 +273,7 @@ struct Fields<'file> {
 }
 
 impl<'file> Fields<'file> {
-    /// Positions are those of the whole file.
+    /// Iterates over the fields of the message in `range`. Ranges of fields are positions in the whole file.
     fn of(file: &'file [u8], range: Range<usize>) -> Self {
         Fields { file: &file[..range.end], at: range.start, is_broken: false }
     }

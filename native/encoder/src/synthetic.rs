@@ -23,11 +23,11 @@ pub struct GraphWriter {
     nodes: Vec<u8>,
     constants: Vec<u8>,
     count: usize,
-    /// Changes for tests of what is refused.
+    /// A change to the written graph, for tests that a different graph is refused.
     pub change: Change,
 }
 
-/// What differs from the graph that is asked for.
+/// A change to the written graph, for tests that a different graph is refused.
 #[derive(Default, Clone)]
 pub enum Change {
     #[default]
@@ -146,7 +146,7 @@ pub enum Table {
     Blocks,
 }
 
-/// What is computed from the states.
+/// Output that the model computes from the states of its last layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// The mean state, scaled to unit length.

@@ -16,8 +16,8 @@ pub struct NativeEncoder {
     encoder: Encoder,
 }
 
-/// Reads a model file. `words` is the file of the model whose word table it uses; null: it has its own. Throws
-/// `invalid` for a graph that is not supported and on a processor without AVX2.
+/// Reads a model file. `words` is the model file that has the word table; null if `path` has it. Throws `invalid` for a
+/// graph that is not supported and on a processor without AVX2.
 #[napi(catch_unwind)]
 pub fn open_encoder(path: String, words: Option<String>) -> napi::Result<NativeEncoder> {
     let encoder = run(|| Ok(Encoder::open(Path::new(&path), words.as_deref().map(Path::new))?))?;

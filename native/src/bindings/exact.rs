@@ -1,4 +1,4 @@
-//! The true nearest vectors for JavaScript. Only benchmarks ask for them.
+//! The exact nearest vectors for JavaScript. Only benchmarks ask for them.
 
 use napi::Env;
 use napi::bindgen_prelude::{Float32Array, Float32ArraySlice, PromiseRaw, Uint32Array};
@@ -17,8 +17,9 @@ pub struct NearestVectors {
     pub scores: Float32Array,
 }
 
-/// The vectors with the highest dot products, computed from all components without an index. `queries` and `vectors`
-/// are row-major with `dimensions` components each. All processors compute. Rejects with `invalid` if one is cut off.
+/// Finds the `limit` vectors with the highest dot product for each query, from all components and without an index.
+/// `queries` and `vectors` are row-major with `dimensions` components each. Uses all processors. Rejects with `invalid`
+/// if the length of either is not a multiple of `dimensions`.
 #[napi(catch_unwind)]
 pub fn nearest_exactly<'env>(
     env: &'env Env,

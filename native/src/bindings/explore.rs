@@ -11,8 +11,8 @@ use crate::bindings::tasks::ToJs;
 use crate::entities::explore;
 use crate::error::{Error, Result};
 
-/// What a person said of entities, which are named by their hashes: `merged[i]` counts as `into[i]`, which is not
-/// merged itself, and `named[i]` has the name `names[i]`.
+/// Merges and names that a person gave to entities. Entities are given by their hashes: `merged[i]` counts as
+/// `into[i]`, which is not merged itself, and `named[i]` has the name `names[i]`.
 #[napi(object)]
 pub struct EntityCuration {
     pub merged: BigUint64Array,
@@ -21,16 +21,16 @@ pub struct EntityCuration {
     pub names: Vec<String>,
 }
 
-/// Selects entities of a list.
+/// Which entities a list contains.
 #[napi(object)]
 pub struct EntityListOptions {
-    /// A part of the name, in lower case.
+    /// Only entities whose name contains this text, which is in lower case.
     pub part: Option<String>,
     #[napi(ts_type = "\"t\" | \"c\" | \"q\" | \"i\" | \"d\" | \"k\"")]
     pub kind: Option<String>,
-    /// `order` of the last entity of the page before.
+    /// `order` of the last entity of the previous page; absent for the first page.
     pub after: Option<BigInt>,
-    /// 1 to 2,000.
+    /// Maximum number of entities, 1 to 2,000.
     pub limit: u32,
 }
 
@@ -47,11 +47,11 @@ pub struct EntityNode {
     pub memories: u32,
     /// A chunk that mentions it.
     pub chunk_key: BigInt,
-    /// Place in the list, below 2^63.
+    /// Sort key in the list, ascending and below 2^63: the more memories, the smaller.
     pub order: BigInt,
 }
 
-/// An entity with those of the same passages, and the passages that mention it, the newest first.
+/// An entity, its neighbours (the entities of the same passages), and the passages that mention it, the newest first.
 #[napi(object)]
 pub struct EntitySurroundings {
     pub entity: EntityNode,
@@ -62,7 +62,8 @@ pub struct EntitySurroundings {
     pub memory_keys: BigUint64Array,
 }
 
-/// A path between two entities, and the passages of its links.
+/// A path between two entities. Passage `i` mentions both `entities[i]` and `entities[i + 1]`. `knowsFirst` and
+/// `knowsLast` say whether the admissible set mentions the two ends.
 #[napi(object)]
 pub struct EntityPath {
     pub knows_first: bool,

@@ -42,8 +42,8 @@ pub struct JsonGroupedArray {
 /// The parts of a body; or why it is refused.
 #[napi(object)]
 pub struct JsonParts {
-    /// JSON without what is taken out. In the place of a long text is the text `"\u0000text N"`, in that of an array
-    /// `"\u0000array N"`. No other text contains NUL.
+    /// The body without its long texts and grouped arrays. `"\u0000text N"` stands for long text `N` of `texts`,
+    /// `"\u0000array N"` for array `N` of `arrays`. No other text contains NUL.
     pub skeleton: String,
     /// Paths of the long texts, each as a JSON array of names and positions.
     pub texts: Vec<String>,
@@ -51,7 +51,8 @@ pub struct JsonParts {
     /// null if the body is valid.
     #[napi(ts_type = "'syntax' | 'nul' | 'surrogate' | 'number' | 'longPart' | 'longName' | null")]
     pub refusal: Either<String, Null>,
-    /// With the refusal `syntax`, what was expected where; with another one, the path of the value as a JSON array.
+    /// For the refusal `syntax`: what was expected, and at which byte. For any other: the path of the value, as a JSON
+    /// array.
     pub detail: String,
 }
 
@@ -115,7 +116,7 @@ impl NativeJsonBody {
         })
     }
 
-    /// The items of a group of an array, as a JSON array.
+    /// Returns the items of a group of a grouped array, as JSON text. Throws `invalid` if there is no such group.
     #[napi(catch_unwind)]
     pub fn group(&self, array: u32, group: u32) -> napi::Result<String> {
         run(|| self.complete()?.group(array as usize, group as usize))
@@ -148,7 +149,7 @@ impl NativeJsonBody {
         *locked(&self.state) = State::Gone;
     }
 
-    /// A long text, decoded on a thread of low priority.
+    /// Returns a long text. It is decoded on a thread of low priority.
     #[napi(catch_unwind)]
     pub fn text<'env>(&self, env: &'env Env, text: u32) -> napi::Result<PromiseRaw<'env, String>> {
         let body = run(|| self.complete())?;

@@ -26,9 +26,8 @@ impl NativePort {
     }
 }
 
-/// Claims a TCP port of a host name or address; 0 stands for a free one. Returns null if another socket has it, also
-/// one of this program.
-/// Throws `io` or `invalid` if the operating system refuses, or does not know the host.
+/// Claims a TCP port of a host name or address; 0 stands for a free one. Returns null if another socket uses it, of
+/// this program or another one. Throws `io` or `invalid` if the operating system refuses, or does not know the host.
 #[napi(catch_unwind)]
 pub fn claim_port(host: String, port: u16) -> napi::Result<Option<NativePort>> {
     run(|| Ok(listener::claim(&host, port)?.map(|claimed| NativePort { claimed })))

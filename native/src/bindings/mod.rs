@@ -20,7 +20,7 @@
 //! | `explore` | the entities of a project: list, surroundings, paths |
 //! | `layout` | places of memories on a map |
 //! | `encoder` | the model encoder |
-//! | `exact` | the true nearest vectors, which benchmarks judge searches by |
+//! | `exact` | the exact nearest vectors, with which benchmarks compare the results of searches |
 //! | `json` | JSON bodies |
 //! | `listener` | listening sockets |
 //! | `lock` | the lock on a data directory |

@@ -5,13 +5,13 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// One part in this many of the time of the JavaScript thread may go to short reads.
+/// Short reads may take at most one part in this many of the time of the JavaScript thread.
 const SHARE_DIVISOR: u32 = 20;
 /// Time that may be used at once after a pause: the reads of one search.
 const BURST: Duration = Duration::from_millis(2);
 
 thread_local! {
-    /// The time that short reads may use on this JavaScript thread, of all projects together.
+    /// The time share of short reads on this JavaScript thread. All projects use the same one.
     static SHORT_READS: RefCell<TimeShare> = const { RefCell::new(TimeShare { paid_until: None }) };
 }
 

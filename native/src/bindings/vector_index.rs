@@ -17,9 +17,9 @@ pub struct VectorIndexBuild {
     pub vectors_done: f64,
     /// Number of all vectors.
     pub vectors_total: f64,
-    /// Why it has failed; null while it is being built.
+    /// Why building has failed; null while it goes on.
     pub error: Either<String, Null>,
-    /// When it was started, in milliseconds since 1970.
+    /// Time at which building was started, in ms since 1970.
     pub started_at_ms: f64,
 }
 
@@ -30,13 +30,13 @@ pub struct VectorIndexStatus {
     pub is_graph_active: bool,
     /// The graph that is being built; null if none is, and none has failed.
     pub build: Either<VectorIndexBuild, Null>,
-    /// Number of vectors that the graph has, dead ones included.
+    /// Number of vectors that the graph has, including those of removed chunks.
     pub graph_chunks: f64,
     /// Number of vectors that the graph does not have yet. Searches scan them.
     pub vectors_missing: f64,
     /// Number of searches that the graph has answered since the project was opened.
     pub graph_searches: f64,
-    /// Why the graph could not be saved the last time, or why a saved one was not used; null if neither happened.
+    /// Why the last attempt to save the graph failed, or why the saved graph was not used; null if neither happened.
     pub note: Either<String, Null>,
 }
 

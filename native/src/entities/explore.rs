@@ -1,5 +1,5 @@
-//! The entities of an admissible set: their list, the surroundings of one, and the shortest path between two. Names and
-//! merges that a person gave are applied here, so that counts and orders fit them.
+//! The entities of an admissible set: their list, the surroundings of one, and the shortest path between two. Merges
+//! and names that a person gave are applied first, so counts and sort orders include them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,36 +8,36 @@ use crate::entities::graph::{Candidate, EntityId, Slot};
 use crate::entities::neighbours::kind;
 use crate::entities::record::{DECLARED, PHRASE, TITLE};
 
-/// Maximum number of passages of one entity that its neighbours are taken from, the newest ones.
+/// Maximum number of passages of an entity in which its neighbours are searched: the newest ones.
 const PASSAGES_MAX: usize = 5_000;
 /// Maximum number of passages listed for an entity.
 const LISTED_PASSAGES_MAX: usize = 20;
 /// Maximum number of links of a path.
 const LINKS_MAX: usize = 4;
-/// Maximum number of passages of one entity that a path may go through, the newest ones.
+/// Maximum number of passages of one entity that the search for a path follows: the newest ones.
 const PATH_PASSAGES_MAX: usize = 500;
-/// Maximum number of passages that the search for a path reads: about 50 ms.
+/// Maximum number of passages that the search for a path reads. Reading them takes about 50 ms.
 const PATH_VISITS_MAX: usize = 50_000;
-/// Bits of the hash that order entities with equal numbers of memories.
+/// Number of bits of an entity's hash in `EntityNode::order`. They order entities with equal numbers of memories.
 const ORDER_BITS: u32 = 40;
 
-/// What a person said of entities, which are named by their hashes.
+/// Merges and names that a person gave to entities, which are given by their hashes.
 #[derive(Debug, Clone, Default)]
 pub struct Curation {
-    /// Entities that count as another one: (entity, the other one), where no other one is merged itself.
+    /// Pairs (entity, the entity that it counts as). The second one is not merged itself.
     pub merged: Vec<(u64, u64)>,
-    /// Names of entities in place of their surface forms.
+    /// Pairs (entity, name that replaces its surface form).
     pub named: Vec<(u64, String)>,
 }
 
-/// Selects entities of a list.
+/// Which entities a list contains.
 #[derive(Debug, Clone, Default)]
 pub struct EntityQuery {
-    /// A part of the name, in lower case.
+    /// Only entities whose name contains this text, which is in lower case.
     pub part: Option<String>,
-    /// First letter of a kind.
+    /// Only entities of this kind, given as in `EntityNode::kind`.
     pub kind: Option<char>,
-    /// `EntityNode::order` of the last entity of the page before.
+    /// `EntityNode::order` of the last entity of the previous page; `None` for the first page.
     pub after: Option<u64>,
     /// Maximum number of entities.
     pub limit: usize,
@@ -56,28 +56,28 @@ pub struct EntityNode {
     pub memories: u32,
     /// A chunk that mentions it.
     pub chunk_key: u64,
-    /// Place in the list: entities with more memories have smaller ones.
+    /// Sort key in the list, ascending: the more memories, the smaller. Bits of the hash follow.
     pub order: u64,
 }
 
-/// An entity with its surroundings.
+/// An entity, its neighbours, and the passages that mention it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surroundings {
     pub entity: EntityNode,
-    /// Entities of the same passages with their weights in 0..1, the greatest first.
+    /// Entities of the same passages with their weights, the greatest first. The greatest weight is 1.
     pub neighbours: Vec<(EntityNode, f32)>,
-    /// Passages that mention it, the newest first: chunk keys and ordinals of memories.
+    /// Passages that mention the entity, as (chunk key, ordinal of the memory), the newest first.
     pub passages: Vec<(u64, u32)>,
 }
 
 /// A path between two entities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntityPath {
-    /// Whether the first and the last entity exist.
+    /// Whether the set mentions the first and the last entity.
     pub known: (bool, bool),
     /// Empty if there is no path.
     pub entities: Vec<EntityNode>,
-    /// The passages between them: chunk keys and ordinals of memories.
+    /// For each step of the path, a passage that mentions both entities: (chunk key, ordinal of the memory).
     pub links: Vec<(u64, u32)>,
 }
 
@@ -104,7 +104,8 @@ impl<'graph> Explorer<'graph> {
         let mut members: FxHashMap<EntityId, Vec<EntityId>> = FxHashMap::default();
         for (merged, into) in &curation.merged {
             let (Some(merged), Some(into)) = (graph.find(*merged), graph.find(*into)) else { continue };
-            // an entity that the set does not mention gives it no name
+            // The caller may not see `into` if its memories are not admissible. Then the merged entity stays on its
+            // own.
             if is_mentioned(into) {
                 target.insert(merged, into);
                 members.entry(into).or_default().push(merged);
@@ -115,7 +116,7 @@ impl<'graph> Explorer<'graph> {
         Explorer { admissible, target, members, names }
     }
 
-    /// Lists entities, those with the most memories first.
+    /// Lists the entities of the memories with these ordinals, those with the most memories first.
     pub(crate) fn list(&mut self, ordinals: impl Iterator<Item = u32>, query: &EntityQuery) -> Vec<EntityNode> {
         let graph = self.admissible.graph();
         let mut found: FxHashMap<EntityId, Counted> = FxHashMap::default();
@@ -188,7 +189,7 @@ impl<'graph> Explorer<'graph> {
         Some(Surroundings { entity: self.node(entity, own), neighbours, passages: listed })
     }
 
-    /// A shortest path between two entities over passages that mention both ends of a link.
+    /// Returns a shortest path between two entities. Each step goes from an entity to another one in the same passage.
     pub(crate) fn path(&mut self, from: u64, to: u64) -> EntityPath {
         let graph = self.admissible.graph();
         let (start, end) = (self.find(from), self.find(to));
@@ -284,8 +285,8 @@ impl<'graph> Explorer<'graph> {
         ordinals.len() as u32
     }
 
-    /// The entities of a passage, each with its marks: the longest active ones from left to right, and of the other
-    /// words the longest that are written like a name, then phrases.
+    /// The entities of a passage, each with its marks. Active entities come first, the longest ones from left to right.
+    /// Where they leave words free, names follow, then phrases.
     fn entities_of(&mut self, slot: Slot) -> Vec<(EntityId, u8)> {
         let candidates = &self.admissible.graph().chunk(slot).candidates;
         let mut chosen: Vec<Candidate> = Vec::new();
@@ -293,7 +294,7 @@ impl<'graph> Explorer<'graph> {
         for candidate in candidates {
             let is_title = candidate.marks & TITLE != 0;
             let stats = self.admissible.stats(candidate.entity);
-            // a title that no other passage mentions connects nothing
+            // A title that no other passage mentions connects nothing.
             let is_lone_title = is_title && stats.df == 1;
             if (!is_title && candidate.first < free_from) || !stats.is_active || is_lone_title {
                 continue;
@@ -303,7 +304,7 @@ impl<'graph> Explorer<'graph> {
             }
             chosen.push(*candidate);
         }
-        // a name within a phrase says more than the phrase
+        // Names go before phrases: a name within a phrase says more than the phrase.
         for kinds in [DECLARED & !PHRASE, PHRASE] {
             for candidate in candidates.iter().filter(|candidate| candidate.marks & kinds != 0) {
                 let mut others = chosen.iter().filter(|other| other.marks & TITLE == 0);

@@ -1,5 +1,5 @@
-//! The entity graph of an open project. A thread loads it while the project is in use already: for a million memories
-//! that takes 12 s, in which their attributes can be loaded as well. Who needs the graph waits for it.
+//! The entity graph of an open project. A thread loads it while the project is already in use: a million memories take
+//! 12 s, and their attributes can be loaded meanwhile. Callers that need the graph wait for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -12,7 +12,7 @@ use crate::panics;
 /// Called with each chunk that has an entity record: chunk key, ordinal of its memory, record.
 pub type AddChunk<'graph> = dyn FnMut(u64, u32, &[u8]) -> Result<()> + 'graph;
 
-/// An entity graph that is loaded or will be. Dropping it ends the loading.
+/// An entity graph that a thread loads. Dropping this value ends the loading.
 #[derive(Debug)]
 pub struct LoadedGraph {
     shared: Arc<Shared>,

@@ -420,7 +420,7 @@ impl Extraction<'_> {
         }
     }
 
-    /// Returns index of the first word, and number of words, between two byte positions.
+    /// Returns the index of the first word between two byte positions, and the number of words between them.
     fn words_in(&self, start: usize, end: usize) -> (usize, usize) {
         let first = self.words.partition_point(|word| word.start < start);
         let last = self.words.partition_point(|word| word.end <= end);

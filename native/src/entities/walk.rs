@@ -151,7 +151,7 @@ fn search_within(
         return Err(Error::invalid(format!("seeds are at most {SEEDS_MAX} passages with finite scores")));
     }
     let found = find_query_entities(admissible, ngrams, uses_single_names);
-    // Compared as the number that the caller gets.
+    // Compares the `f32` that the caller gets, so that a caller's minimum means the returned number.
     let is_unsure = |certainty: f64| certainty <= 0.0 || f64::from(certainty as f32) < certainty_min;
     if found.iter().all(|entity| is_unsure(entity.certainty_bound())) {
         return Ok(GraphHits::default());

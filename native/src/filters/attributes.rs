@@ -78,8 +78,8 @@ pub struct AttributeIndex {
     /// Numbers of entries whose owner is `SHARED`, by the hash of path, value and role. Only for speed: an entry is
     /// missing if another one has the same hash. Most values of a memory are ones that other memories have too.
     shared_entries: FxHashMap<u64, u32>,
-    /// While values are not sorted: the numbers of all entries by the hash of path, value and role, or by one of the
-    /// next hashes if another entry has that one. `None` if all values are sorted.
+    /// While values are not sorted: the numbers of all entries by the hash of path, value and role. If another entry
+    /// has that hash, the next free one of the following integers is the key. `None` if all values are sorted.
     unsorted: Option<FxHashMap<u64, u32>>,
     /// Indexed by ordinal: numbers of the memory's entries, ascending.
     entries_of_memory: Vec<Box<[u32]>>,
@@ -414,8 +414,8 @@ impl AttributeIndex {
         number
     }
 
-    /// Adds a value without sorting it and returns the number of its entry. Returns `None` if it has to be sorted; then
-    /// all values are sorted.
+    /// Adds a value without sorting it, and returns the number of its entry. Returns `None` without adding it if all
+    /// values are sorted: they were before, or are now because of too many equal hashes.
     fn add_unsorted(&mut self, hash: u64, ordinal: u32, path: u32, value: Value<'_>, role: Role) -> Option<u32> {
         let numbers = self.unsorted.as_mut()?;
         for collisions in 0..COLLISIONS_MAX {

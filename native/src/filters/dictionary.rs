@@ -25,7 +25,7 @@ pub enum StoredValue {
     Boolean(bool),
     /// A double.
     Number(f64),
-    /// The digits of a whole number that no double is written with.
+    /// The digits of a whole number that no double represents; see `filters::json::Number`.
     Integer(Box<[u8]>),
     /// The text, in the encoding of `filters::json::Value`.
     Text(Box<[u8]>),
@@ -72,8 +72,8 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Ordering {
     }
 }
 
-/// Compares two numbers of which at least one has digits that no double is written with. Rounding keeps the order, so
-/// their digits count only where the nearest doubles are equal.
+/// Compares two numbers of which at least one is an `Integer`. Rounding to doubles keeps the order, so digits are
+/// compared only if the nearest doubles are equal.
 fn compare_numbers(left: Value<'_>, right: Value<'_>) -> Ordering {
     let nearest = nearest_double(left).total_cmp(&nearest_double(right));
     nearest.then_with(|| compare_integers(&digits_of(left), &digits_of(right)))

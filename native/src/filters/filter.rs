@@ -209,7 +209,7 @@ impl Filter {
         }
     }
 
-    /// Whether evaluation may have to search every text of a path.
+    /// Whether evaluation may have to search every text at a path for a substring.
     fn is_expensive(&self) -> bool {
         match self {
             Filter::Field(field) => matches!(field.condition, Condition::Contains { substring: Some(_), .. }),

@@ -52,7 +52,7 @@ pub enum Value<'json> {
     Boolean(bool),
     /// A double that is neither NaN nor -0.
     Number(f64),
-    /// The digits of a whole number, after a minus if it is negative, that no double is written with.
+    /// The digits of a whole number that no double represents (see `Number`), with a minus if it is negative.
     Integer(&'json [u8]),
     /// A text in the encoding described above.
     Text(&'json [u8]),
@@ -189,16 +189,17 @@ impl Json {
     }
 }
 
-/// A number as it is compared.
+/// A number in the form in which filters compare it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number<'text> {
     /// A double that is neither NaN nor -0.
     Double(f64),
-    /// A whole number whose digits no double is written with.
+    /// A whole number that no double represents, such as 12345678901234567891: writing the nearest double gives other
+    /// digits. Such ids keep their digits, so that neighbouring ids are not equal.
     Integer(&'text str),
 }
 
-/// Maximum number of digits of a whole number that is always a double.
+/// Every whole number with at most this many digits is exactly a double.
 const DOUBLE_DIGITS: usize = 15;
 
 impl Number<'_> {
@@ -215,7 +216,7 @@ impl Number<'_> {
     }
 }
 
-/// A double in digits: the fewest that no other double is nearer to, and zeros.
+/// Writes a double in decimal, without an exponent: the shortest digits that identify it, filled up with zeros.
 pub fn written(number: f64) -> String {
     number.to_string()
 }

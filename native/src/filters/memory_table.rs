@@ -45,7 +45,7 @@ pub fn check_key(what: &str, key: u64) -> Result<()> {
 /// A memory that becomes visible to searches, with its user and expiry.
 #[derive(Debug, Clone, Copy)]
 pub struct VisibleMemory {
-    /// The memory.
+    /// Key of the memory.
     pub memory_key: u64,
     /// User key of the user that the memory belongs to, or `NO_USER`.
     pub user_key: u64,

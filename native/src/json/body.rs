@@ -1,4 +1,4 @@
-//! The bytes of a body, and their parts once it is complete.
+//! A JSON body: its bytes while they arrive, and its parts once it is complete.
 
 use crate::error::{Error, Result};
 use crate::json::counter::{Counter, Exceeded, Limits};
@@ -28,14 +28,14 @@ impl ArrivingBody {
         ArrivingBody { counter: Counter::new(limits), bytes: Vec::new() }
     }
 
-    /// Adds the next bytes. Stops at the first limit that is exceeded.
+    /// Adds the next bytes. Fails with the first limit that is exceeded.
     pub fn add(&mut self, bytes: &[u8]) -> std::result::Result<(), Exceeded> {
         self.counter.add(bytes)?;
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Parses the complete body. Takes 0.2 to 1 s for 100 MB.
+    /// Parses the complete body. Takes 0.2 to 1 s for 100 MB. Fails with the reason, and the bytes to describe it.
     pub fn complete(self) -> std::result::Result<SplitBody, (Refusal, Vec<u8>)> {
         match split(&self.bytes) {
             Ok(parts) => Ok(SplitBody { bytes: self.bytes, parts }),
@@ -63,7 +63,7 @@ impl SplitBody {
         self.parts.skeleton(&self.bytes)
     }
 
-    /// The items of a group of an array, as a JSON array.
+    /// The items of a group of a grouped array, as JSON text. Fails with `Invalid` if there is no such group.
     pub fn group(&self, array: usize, group: usize) -> Result<String> {
         let range = self.parts.arrays.get(array).and_then(|array| array.groups.get(group));
         let range = range.ok_or_else(|| Error::invalid(format!("there is no group {group} of array {array}")))?;
@@ -71,7 +71,8 @@ impl SplitBody {
     }
 
     /// Writes the piece of a long text that begins at `start` to `out`: the bytes of the body, with escape sequences
-    /// and without the quotes. Fills `out` except for at most `ESCAPE_BYTES_MAX` bytes.
+    /// and without the quotes. Fills `out` except for at most `ESCAPE_BYTES_MAX` bytes. Fails with `Invalid` if there
+    /// is no such text, or if `out` is too small for one escape sequence.
     pub fn raw_piece(&self, text: usize, start: usize, out: &mut [u8]) -> Result<Piece> {
         let raw = self.raw_range(text, start, out.len())?;
         out[..raw.len()].copy_from_slice(raw);
@@ -104,7 +105,7 @@ impl SplitBody {
         Ok(&self.bytes[found.raw.clone()])
     }
 
-    /// A long text without its escapes.
+    /// A long text with its escape sequences decoded. Fails with `Invalid` if there is no such text.
     pub fn text(&self, text: usize) -> Result<String> {
         let raw = self.raw(text)?;
         let mut decoded = Vec::with_capacity(raw.len());

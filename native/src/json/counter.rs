@@ -31,7 +31,7 @@ pub enum Exceeded {
 /// Counts of a JSON text.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Nesting depth so far.
+    /// Greatest nesting depth so far.
     pub depth_max: u32,
     /// Number of values, containers included. Names of members are not values.
     pub values: u32,

@@ -1,5 +1,5 @@
-//! Parses a whole JSON text, and finds what is taken out of it (long texts, long blanks, arrays), so that JavaScript
-//! gets a small rest, the skeleton.
+//! Parses a whole JSON text and takes its large parts out of it: long texts, long runs of white space, and arrays in
+//! the outermost object. What is left is small, and is called the skeleton.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ const LONG_BLANK_BYTES: usize = 1024;
 /// Items of an array in the outermost object are grouped up to this number of bytes. JavaScript parses one group at
 /// once, which takes up to 2 ms.
 const GROUP_BYTES: usize = 64 * 1024;
-/// Maximum number of bytes of an item, and of the rest of the text, without what is taken out.
+/// Maximum number of bytes of an item, and of the skeleton. What is taken out does not count.
 pub const PART_BYTES_MAX: usize = 1024 * 1024;
 /// Maximum number of bytes of each name in the path of a long text. Each path is passed to JavaScript.
 const NAME_BYTES_MAX: usize = 1024;
-/// Maximum nesting depth of the recursion. `counter` has refused before what is deeper than the API allows.
+/// Maximum nesting depth, so that recursion cannot overflow the stack. `counter` has a lower limit for the API.
 const DEPTH_MAX: usize = 256;
 
 /// A step from a container to one of its values. A name is the range of its raw text, without quotes.
@@ -30,7 +30,7 @@ pub enum Step {
 /// Why a text is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not JSON. Says what was expected, at which byte.
+    /// It is not JSON. The text says what was expected, and at which byte.
     Syntax(String),
     /// A text contains NUL.
     Nul(Vec<Step>),
@@ -38,7 +38,7 @@ pub enum Refusal {
     LoneSurrogate(Vec<Step>),
     /// A number is outside of the range of a double.
     Number(Vec<Step>),
-    /// This part has more than `PART_BYTES_MAX` bytes.
+    /// An item or the skeleton has more than `PART_BYTES_MAX` bytes.
     LongPart(Vec<Step>),
     /// A long text has a name of more than `NAME_BYTES_MAX` bytes in its path.
     LongName(Vec<Step>),
@@ -80,8 +80,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// The JSON without what is taken out. In its place is a text that begins with NUL, which no other text contains;
-    /// long blanks leave nothing.
+    /// Returns the skeleton. A text or array that was taken out is replaced by a text that begins with NUL, which no
+    /// other text contains. White space that was taken out is not replaced.
     pub fn skeleton(&self, json: &[u8]) -> String {
         self.emitted(json, self.whole.clone())
     }
@@ -115,8 +115,8 @@ impl Split {
     }
 }
 
-/// Parses a JSON text. If several refusals are possible, `Syntax` comes first, then the one that is found first; a part
-/// that is too long is found at its end.
+/// Parses a JSON text. Of several reasons for a refusal, `Syntax` is returned if it is one of them; otherwise the one
+/// that is found first. A part that is too long is found at its end.
 pub fn split(json: &[u8]) -> Result<Split, Refusal> {
     if let Err(error) = std::str::from_utf8(json) {
         return Err(Refusal::Syntax(format!("byte {} is not valid UTF-8", error.valid_up_to())));
@@ -147,7 +147,7 @@ struct Parser<'json> {
     json: &'json [u8],
     at: usize,
     path: Vec<Step>,
-    /// First flaw that is not a syntax error.
+    /// First reason for a refusal that is not a syntax error.
     flaw: Option<Refusal>,
     split: Split,
     /// Number of bytes that were taken out so far.

@@ -11,7 +11,8 @@ pub enum TextFlaw {
     LoneSurrogate,
 }
 
-/// The number of bytes from after the opening quote to the closing quote; `None` without one.
+/// The number of bytes before the closing quote, for bytes that begin after the opening quote. `None` if there is no
+/// closing quote.
 pub fn raw_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -24,7 +25,7 @@ pub fn raw_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Decodes the UTF-8 between the quotes of a text, and passes the decoded UTF-8 on in slices. Returns the first flaw.
-/// Of half a surrogate pair, nothing is passed on.
+/// Half a surrogate pair is left out.
 pub fn decode(raw: &[u8], mut sink: impl FnMut(&[u8])) -> Result<Option<TextFlaw>, Malformed> {
     let mut flaw = None;
     let mut rest = raw;

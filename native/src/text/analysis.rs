@@ -18,8 +18,8 @@ const TERM_BYTES_MAX: usize = 128;
 /// Version of the analysis, which is stored in the index. Raise it with every change of this file or `notations` that
 /// produces different terms. An index that another version wrote is set aside and rebuilt.
 pub(crate) const ANALYSIS_VERSION: &str = "analysis-3";
-/// An earlier version that this one only adds terms to, the other notations. An index of it stays as it is: what was
-/// found in it is found with the same score, and texts that are published from now on have all terms.
+/// An earlier version, to which this one only added terms for other notations (`notations`). An index of that version
+/// is still used: it finds the same as before with the same scores, and newly published texts get all terms.
 pub(crate) const ANALYSIS_VERSION_WITHOUT_NOTATIONS: &str = "analysis-2";
 
 /// Maximum number of distinct words of a query; further ones are ignored. Questions have tens of words, and each word
@@ -106,14 +106,14 @@ const STEMMERS: &[(&str, Algorithm)] = &[
     ("yi", Algorithm::Yiddish),
 ];
 
-/// The distinct terms that one query word gives when it is stemmed in each way that the index uses, and a number in
-/// other notations. The search treats them as a single term.
+/// The distinct terms of one query word: its stems under each stemming that the index uses, and for a number also its
+/// terms in other notations. The search treats them as a single term.
 pub type WordVariants = Vec<String>;
 
 /// The terms of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentTerms {
-    /// Words in the order of the text, repetitions included, and then other notations of what they say.
+    /// Words in the order of the text, repetitions included, and then the terms of `notations`.
     pub terms: Vec<String>,
     /// Number of words, which is the length of the document in BM25.
     pub words: usize,
@@ -124,23 +124,23 @@ pub struct DocumentTerms {
 pub struct QueryTerms {
     /// The words, in order of appearance.
     pub words: Vec<WordVariants>,
-    /// Other notations of what the words say. Those that the index lacks are left out.
+    /// Things in the query that have other notations. The search ignores those that no document contains.
     pub notations: Vec<QueryNotation>,
 }
 
-/// Something that a query names, in the notation of the index.
+/// A number, time, code, power or emoji in a query, with the terms that the index may have for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryNotation {
-    /// Its terms, which count as one.
+    /// Its possible terms, which count as one word.
     pub variants: WordVariants,
-    /// The words of the query that it consists of. If the index has it, but lacks one of these words, the word does not
-    /// count.
+    /// The words of the query that it consists of. If the index has the whole, a part that the index lacks does not
+    /// lower scores.
     pub parts: Vec<WordVariants>,
-    /// Whether the parts say little without each other: the 1 and the 234,50 of "1 234,50".
+    /// Whether the parts mean little without each other, such as the 1 and the 234,50 of "1 234,50".
     pub has_weak_parts: bool,
 }
 
-/// Maximum number of other notations of a query.
+/// Maximum number of notations of a query that are looked up.
 const QUERY_NOTATIONS_MAX: usize = 16;
 
 /// Turns texts into terms, in this order:
@@ -261,7 +261,7 @@ enum Token<'text> {
 }
 
 impl<'text> Token<'text> {
-    /// The token of a notation, from its term before stemming.
+    /// The token for a term of a notation.
     fn of_notation(named: &Named, term: &'text str) -> Token<'text> {
         if named.is_stemmed() { Token::Word(term) } else { Token::Gram(term) }
     }
@@ -276,7 +276,7 @@ impl<'text> Token<'text> {
     }
 }
 
-/// What a text says in other notations.
+/// The notations in a text that was not normalised yet.
 fn notations_of(text: &str, is_query: bool) -> Vec<Notation> {
     if !notations::may_be_in(text) {
         return Vec::new();
@@ -461,14 +461,14 @@ mod tests {
         document.terms
     }
 
-    /// Terms of a document that stand for its text as a whole: in other notations if it has any.
+    /// The terms of a document's notations, or its words if it has no notations.
     fn document_notations(text: &str) -> BTreeSet<String> {
         let DocumentTerms { terms, words } = Analyzer::default().document_terms(text, Stemming::NONE);
         let notations: BTreeSet<String> = terms[words..].iter().cloned().collect();
         if notations.is_empty() { terms.into_iter().collect() } else { notations }
     }
 
-    /// The same of a query.
+    /// The same for a query.
     fn query_notations(text: &str) -> BTreeSet<String> {
         let QueryTerms { words, notations } = Analyzer::default().query_terms(text, &BTreeSet::from([Stemming::NONE]));
         let notations: BTreeSet<String> = notations.into_iter().flat_map(|notation| notation.variants).collect();
@@ -479,7 +479,8 @@ mod tests {
         !document_notations(document).is_disjoint(&query_notations(query))
     }
 
-    /// Checks for texts with all that each may mean that one is found by another exactly if they may mean the same.
+    /// `texts` has pairs (text, all values that it may mean). Checks that a text finds another one exactly if both may
+    /// mean the same value.
     fn check_found<Meaning: Ord>(texts: &[(String, BTreeSet<Meaning>)]) {
         let queries: Vec<BTreeSet<String>> = texts.iter().map(|(query, _)| query_notations(query)).collect();
         for (document, meant) in texts {
@@ -491,7 +492,7 @@ mod tests {
         }
     }
 
-    /// A number in each way to write it.
+    /// All ways to write a number.
     fn written_numbers(digits: &str, decimals: &str) -> Vec<String> {
         let grouped = |separator: &str, first: usize, other: usize| {
             let mut groups: Vec<&str> = Vec::new();
@@ -521,7 +522,7 @@ mod tests {
         written
     }
 
-    /// All values that a text may stand for, in the notations of `written_numbers`, with two decimals.
+    /// All values with two decimals that a text in one of the notations of `written_numbers` may mean.
     fn values_of(text: &str) -> BTreeSet<String> {
         let plain = text.replace(['\u{202F}', '\u{A0}'], " ");
         let mut values = BTreeSet::new();

@@ -38,7 +38,7 @@ pub(crate) struct TextDirectory {
     root: Arc<Path>,
     files: MmapDirectory,
     pending: Arc<Mutex<Pending>>,
-    /// Held while a commit description is replaced, so that `close` waits until that is done.
+    /// Held while a commit description is replaced. `close` takes it, so it waits for a replacement in progress.
     description_lock: Arc<Mutex<()>>,
 }
 
@@ -333,7 +333,8 @@ mod tests {
             let mut flipped = stored.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             fs::write(folder.path().join(META), &flipped).expect("written");
-            // Where the last line is not recognised, Tantivy finds bytes after the JSON.
+            // If the flipped bit hides the checksum line, the content is returned as it is, and Tantivy refuses the
+            // bytes after the JSON.
             let read = directory.atomic_read(Path::new(META));
             assert!(read.map_or(true, |read| read == flipped), "bit {bit}");
         }

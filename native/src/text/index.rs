@@ -26,7 +26,7 @@ use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::{SegmentFile, TextWriter, damage_of, segment_files};
 use crate::threads::map_shared;
 
-/// Number of documents that are built before they are passed on: about 10 MB.
+/// Number of documents that are built before they are passed to Tantivy. They take about 10 MB.
 const DOCUMENTS_AT_ONCE: usize = 1_024;
 /// Maximum number of steps of one call of `erase_removed`: each rewrites a segment or waits for a merge. An index has
 /// some tens of segments.
@@ -104,9 +104,9 @@ impl TextIndex {
         Ok((index, repairs))
     }
 
-    /// Removes all chunks of the given memories and adds `chunks`, which may be of others, in one commit. When the call
-    /// returns, the chunks are durable and searchable. After an error (`NoSpace`, `Io`) nothing has changed, and the
-    /// call may be repeated.
+    /// Removes all chunks of the given memories and adds `chunks`, which may belong to other memories, in one commit.
+    /// When the call returns, the chunks are durable and searchable. After an error (`NoSpace`, `Io`) nothing has
+    /// changed, and the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         self.with_writer(|writer| {
             // Some documents are in memory at a time, because they take more memory than their texts.
@@ -124,9 +124,9 @@ impl TextIndex {
         self.publish(memory_keys, &[])
     }
 
-    /// Removes the texts and postings of chunks that are removed by now from the files, durably. Returns false if old
-    /// files could not be removed yet; then the call is to be repeated. Searches and changes can run meanwhile: a large
-    /// segment takes seconds. Only one thread at a time may call this.
+    /// Removes the texts and postings of removed chunks from the files, durably. Returns false if old files could not
+    /// be removed yet; then the call is to be repeated. Searches and changes can run meanwhile: a large segment takes
+    /// seconds. Only one thread at a time may call this.
     pub fn erase_removed(&self) -> Result<bool> {
         // Segments that this call has written. Chunks that are removed from them meanwhile are left to the next call.
         let mut rewritten = FxHashSet::default();
@@ -225,7 +225,7 @@ impl TextIndex {
         self.snapshot().chunks as usize
     }
 
-    /// The files of the last commit, and files of the folder that belong to no segment that Tantivy knows.
+    /// The files of the last commit, and the names of files in the folder that belong to no segment of Tantivy.
     pub(crate) fn files(&self) -> Result<(Vec<SegmentFile>, Vec<String>)> {
         let snapshot = self.snapshot();
         let index = snapshot.searcher.index();
@@ -241,7 +241,7 @@ impl TextIndex {
         Ok((segment_files(index)?, names.into_iter().filter(is_orphaned).collect()))
     }
 
-    /// Reads a file of the index and returns what is wrong with it. Changes can be made meanwhile.
+    /// Reads a file of the index. Returns what is wrong with it; `None` if nothing is. Changes can be made meanwhile.
     pub(crate) fn damage_of(&self, name: &str) -> Result<Option<String>> {
         let snapshot = self.snapshot();
         let index = snapshot.searcher.index();

@@ -1,4 +1,4 @@
-//! Pages of mapped files that this process no longer needs.
+//! Gives back pages of mapped files that were read once and are rarely needed again.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ mod tests {
     use memmap2::Mmap;
     use mneme_testing::TempDir;
 
-    /// Number of pages of the mapping that are in the memory of this process.
+    /// Size of the part of the mapping that is in the memory of this process, in KiB.
     fn resident_kib(map: &Mmap) -> usize {
         let smaps = std::fs::read_to_string("/proc/self/smaps").expect("the maps of this process");
         let name = format!("{:x}-", map.as_ptr().addr());

@@ -13,7 +13,7 @@
 //! | `snapshot` | the state of the index that a search reads: segments and columns of one commit |
 //! | `writer` | writes changes as commits; handles commits that fail |
 //! | `directory` | stores the files of the index and syncs them to disk |
-//! | `mapped_pages` | pages of mapped files that the process does not need |
+//! | `mapped_pages` | gives back pages of mapped files |
 //! | `analysis` | turns text into terms: normalisation, tokeniser, stemmers |
 //! | `notations` | other notations of numbers, times of day, codes and emoji |
 //! | `bm25` | the BM25 score of a chunk |

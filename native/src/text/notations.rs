@@ -1,75 +1,75 @@
-//! Finds what people write in several notations: numbers (1,234.50 and 1 234,50), times of day (3:30 pm and 15h30),
-//! codes (AB-1234 and AB1234), powers (10⁶ and 10^6), words with a mark (Smith²), and emoji. Each has one term that all
-//! its notations share. Documents have these terms in addition to their words, so that what is found by words alone
-//! stays as it is.
+//! Finds things that people write in several notations: numbers (1,234.50 and 1 234,50), times of day (3:30 pm and
+//! 15h30), codes (AB-1234 and AB1234), powers (10⁶ and 10^6), words with a footnote mark (Smith²), and emoji. All
+//! notations of a thing share one term, which is indexed in addition to the words of a document. So everything that
+//! words alone find is still found.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Stands before digits that were written as superscripts. NFKC would join them to what precedes.
+/// Marks the place before superscript digits. Without it, NFKC would join them to the character before: "10⁶" would
+/// become "106".
 const RAISED: char = '\u{1}';
-/// Maximum number of digits between separators that a number may have, and of letters and digits that a code may have.
-/// Longer ones are data that nobody types in another notation.
+/// Maximum number of characters of a number or a code. Longer ones are data that nobody types in another notation.
 const CHARACTERS_MAX: usize = 32;
-/// Maximum number of letters that stand before the digits of a code with a space in between: "AB 1234".
+/// Maximum number of letters in a part of a code that a space separates from the digits, such as "AB" in "AB 1234".
 const SPACED_LETTERS_MAX: usize = 5;
-/// Maximum number of parts of a code that spaces separate.
+/// Maximum number of parts of a code whose parts are separated by spaces.
 const SPACED_UNITS_MAX: usize = 4;
 /// Minimum number of digits of a code without letters, such as 555-0142.
 const CODE_DIGITS_MIN: usize = 6;
-/// Minimum number of letters of a word that is found without its mark: "Smith²", but not "cm²".
+/// Minimum number of letters of a word that is also found without its footnote mark: "Smith²", but not "cm²".
 const MARKED_LETTERS_MIN: usize = 3;
-/// Minimum number of digits before the decimals for which 250.5 and 250.50 are the same: shorter ones are often the
-/// versions of something.
+/// Minimum number of digits before the decimal point for which 250.5 and 250.50 are the same number. With fewer digits,
+/// such as 1.5 and 1.50, they are often different versions of something.
 const PADDED_DIGITS_MIN: usize = 3;
 
-/// Words behind the hour, or behind hours and minutes.
+/// Words that follow an hour, or hours and minutes: "15 Uhr 30".
 const HOUR_WORDS: &[&str] = &["h", "hr", "hrs", "hours", "uhr", "uur", "ч"];
-/// Words before hours and minutes that a full stop separates: "klo 15.30".
+/// Words that precede a time whose hours and minutes are separated by a full stop: "klo 15.30".
 const CLOCK_WORDS: &[&str] =
     &["kl", "klo", "kello", "godz", "ore", "alle", "um", "gegen", "saat", "pukul", "jam", "в", "at", "kell", "om"];
-/// Words before noon and after it, in front of hours and minutes.
+/// Words that precede a time and say that it is before noon.
 const MORNING: &[&str] = &["午前", "上午", "早上", "凌晨", "오전"];
 const AFTERNOON: &[&str] = &["午後", "下午", "晚上", "傍晚", "오후"];
 
-/// Something in a text that has other notations.
+/// A piece of a text that has other notations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notation {
-    /// As the text has it, without the sign of `mark_raised`.
+    /// The piece as it is in the text, without the characters that `mark_raised` adds.
     pub(crate) source: String,
     pub(crate) named: Named,
 }
 
-/// What a notation names.
+/// The thing that a notation stands for, in a form that all its notations share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// A number as `canonical_number` writes it.
+    /// A number in the form of `canonical_number`.
     Number(String),
     /// A time of day.
     Time(TimeOfDay),
-    /// A code without its separators, a power, or a word without its mark. It is stemmed, as words are.
+    /// A code without its separators, a power, or a word without its footnote mark. It is stemmed like any word.
     Word(String),
-    /// An emoji without its skin tone.
+    /// An emoji without skin tones.
     Emoji(String),
 }
 
-/// A time of day in minutes.
+/// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeOfDay {
     hour: u32,
     minute: u32,
-    /// Whether the hour may be meant after noon, too: "3:30" without am, pm or a leading zero.
+    /// Whether the hour may also be meant after noon, as in "3:30" without am, pm or a leading zero.
     is_either_half: bool,
 }
 
 impl TimeOfDay {
-    /// The term of a document with this time.
+    /// The term that a document with this time gets.
     fn term(self) -> String {
         let TimeOfDay { hour, minute, is_either_half } = self;
         if is_either_half { format!("{hour}:{minute:02}?") } else { format!("{hour:02}:{minute:02}") }
     }
 
-    /// The terms of all documents whose time may be this one.
+    /// The terms of all documents with a time that may be the same.
     fn readings(self) -> Vec<String> {
         let TimeOfDay { hour, minute, is_either_half } = self;
         let mut readings = vec![format!("{hour:02}:{minute:02}")];
@@ -84,7 +84,7 @@ impl TimeOfDay {
 }
 
 impl Named {
-    /// The term of a document.
+    /// The term that a document with this notation gets.
     pub(crate) fn term(&self) -> String {
         match self {
             Named::Time(time) => time.term(),
@@ -92,7 +92,7 @@ impl Named {
         }
     }
 
-    /// The terms of all documents that may name the same.
+    /// The terms of all documents with a notation that may stand for the same thing.
     pub(crate) fn readings(&self) -> Vec<String> {
         match self {
             Named::Time(time) => time.readings(),
@@ -101,7 +101,7 @@ impl Named {
         }
     }
 
-    /// Whether its parts say little without each other: the 1 and the 234,50 of "1 234,50".
+    /// Whether the parts of the notation mean little without each other, such as the 1 and the 234,50 of "1 234,50".
     pub(crate) fn has_weak_parts(&self) -> bool {
         match self {
             Named::Word(term) => term.contains('^'),
@@ -115,7 +115,8 @@ impl Named {
     }
 }
 
-/// Marks superscript digits that stand behind a letter or digit, before normalisation (NFKC) makes digits of them.
+/// Puts `RAISED` before superscript digits that follow a letter or digit. Must run before normalisation (NFKC), which
+/// turns them into ordinary digits.
 pub(crate) fn mark_raised(text: &str) -> Cow<'_, str> {
     if !text.contains(is_raised) {
         return Cow::Borrowed(text);
@@ -134,13 +135,14 @@ fn is_raised(c: char) -> bool {
     matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '⁻')
 }
 
-/// Whether a text, before normalisation, may have a notation: it has a digit, an underscore or an emoji.
+/// Whether a text may contain a notation, because it has a digit, an underscore or an emoji. A fast check before
+/// normalisation.
 pub(crate) fn may_be_in(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_digit() || c == '_' || (!c.is_ascii() && (c.is_numeric() || is_emoji(c))))
 }
 
-/// The notations of a text that is normalised but keeps its capital letters. In a query (`is_query`), spaces may
-/// separate the parts of a code in small letters, too, because people type queries without capital letters.
+/// The notations in a text that is normalised but keeps its capital letters. In a query (`is_query`), the parts of a
+/// code may be separated by spaces even in small letters, because people type queries without capitals.
 pub(crate) fn find(text: &str, is_query: bool) -> Vec<Notation> {
     let scan = Scan { text, pieces: pieces_of(text), is_query };
     let mut found = Vec::new();
@@ -157,13 +159,14 @@ struct Piece {
     is_digits: bool,
 }
 
-/// Pieces that nothing or one separator of codes joins.
+/// Consecutive pieces with nothing or one separator between them. A code without spaces is one unit.
 struct Unit {
     /// Indices of its pieces.
     pieces: Range<usize>,
-    /// Whether it may be a code: it has no decimals.
+    /// Whether it may be a code: none of its separators is that of a number with decimals, a list or a time.
     is_code: bool,
-    /// Whether it may be a part of a code before or behind a space. In documents, letters must be capitals.
+    /// Whether it may be one part of a code whose parts are separated by spaces. In documents, its letters must be
+    /// capitals.
     is_spaced_part: bool,
     has_letters: bool,
     /// Whether it has two digits or more.
@@ -193,8 +196,8 @@ fn pieces_of(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Whether a letter belongs to an alphabet whose words are separated by spaces: all below Han, Kana and Hangul, without
-/// the scripts of South-East Asia.
+/// Whether a letter belongs to a script that separates words by spaces: the code points before the scripts of South and
+/// South-East Asia, and the extended Latin and Greek ones.
 fn is_spaced(c: char) -> bool {
     c < '\u{900}' || matches!(c, '\u{1E00}'..='\u{1FFF}')
 }
@@ -208,35 +211,35 @@ impl<'text> Scan<'text> {
         self.pieces.get(at).is_some_and(|piece| piece.is_digits)
     }
 
-    /// Whether a piece consists of digits, and `count` contains their number.
+    /// Whether a piece consists of digits, as many as `count` allows.
     fn has_digits(&self, at: usize, count: std::ops::RangeInclusive<usize>) -> bool {
         self.is_digits(at) && count.contains(&self.piece(at).len())
     }
 
-    /// The text between a piece and the next one, or the rest of the text.
+    /// The text between a piece and the next one; after the last piece, the rest of the text.
     fn gap(&self, at: usize) -> &'text str {
         let start = self.pieces[at].range.end;
         let end = self.pieces.get(at + 1).map_or(self.text.len(), |next| next.range.start);
         &self.text[start..end]
     }
 
-    /// The text before a piece, from the end of the previous one.
+    /// The text between the previous piece and this one.
     fn gap_before(&self, at: usize) -> &'text str {
         let start = if at == 0 { 0 } else { self.pieces[at - 1].range.end };
         &self.text[start..self.pieces[at].range.start]
     }
 
-    /// The text of pieces as normalisation leaves it.
+    /// The text of some pieces with what is between them, without the character `RAISED`.
     fn source(&self, pieces: Range<usize>) -> String {
         self.text[self.bytes(pieces)].replace(RAISED, "")
     }
 
-    /// Whether a piece is followed by a separator of numbers and then by digits.
+    /// Whether a piece is followed by a separator and more digits, so that it is not the end of a number.
     fn continues_as_number(&self, at: usize) -> bool {
         self.is_digits(at + 1) && matches!(self.gap(at), "." | "," | "'" | ":")
     }
 
-    /// Numbers with separators. In documents only those that are written in another way than their term.
+    /// Finds numbers with separators, except those that are already written like their term.
     fn numbers(&self, found: &mut Vec<Notation>) {
         let mut at = 0;
         while at < self.pieces.len() {
@@ -264,7 +267,8 @@ impl<'text> Scan<'text> {
         self.pieces[pieces.start].range.start..self.pieces[pieces.end - 1].range.end
     }
 
-    /// A number whose thousands are separated by spaces, and the index behind its last piece; otherwise `end`.
+    /// Reads a number whose thousands are separated by spaces. Returns it with the index after its last piece; `None`
+    /// with `end` if there is no such number.
     fn spaced_number(&self, at: usize, end: usize) -> (Option<String>, usize) {
         let is_group = |at: usize| self.gap(at - 1) == " " && self.has_digits(at, 3..=3);
         let follows_digits = at > 0 && self.is_digits(at - 1) && self.gap_before(at) == " ";
@@ -307,7 +311,7 @@ impl<'text> Scan<'text> {
         }
     }
 
-    /// The time of day that begins with a piece, and the index behind its last piece.
+    /// Reads the time of day that begins with a piece. Returns it with the index after its last piece.
     fn time_at(&self, at: usize) -> Option<(TimeOfDay, usize)> {
         let before = self.gap_before(at);
         let is_within_number = at > 0 && self.is_digits(at - 1) && matches!(before, "." | "," | ":" | "'" | "-" | "/");
@@ -364,7 +368,7 @@ impl<'text> Scan<'text> {
         self.east_asian_time(at, gap)
     }
 
-    /// 15時30分, 오후 3시 반, 下午3点半
+    /// Reads a Chinese, Japanese or Korean time, such as 15時30分, 오후 3시 반 or 下午3点半.
     fn east_asian_time(&self, at: usize, gap: &str) -> Option<(TimeOfDay, usize)> {
         let rest = gap.trim_start().strip_prefix(['時', '时', '点', '點', '시'])?;
         if rest.starts_with(['間', '间', '간']) {
@@ -381,7 +385,8 @@ impl<'text> Scan<'text> {
         time_of(self.piece(at), minute, half).map(|time| (time, end))
     }
 
-    /// A time whose last piece stands before `end`, with am or pm behind it if they are there.
+    /// Reads "am" or "pm" after a time whose last piece is before `end`. Returns the time with the index after its last
+    /// piece.
     fn with_half(&self, hour: &str, minute: &str, end: usize) -> Option<(TimeOfDay, usize)> {
         let is_near = matches!(self.gap(end - 1), "" | " ");
         let letters = self.piece(end);
@@ -400,7 +405,7 @@ impl<'text> Scan<'text> {
         time_of(hour, minute, half).map(|time| (time, behind))
     }
 
-    /// Like `gap`, empty behind the last piece.
+    /// Like `gap`, but empty for an index after the last piece.
     fn gap_of(&self, at: usize) -> &'text str {
         if at < self.pieces.len() { self.gap(at) } else { "" }
     }
@@ -456,7 +461,7 @@ impl<'text> Scan<'text> {
         Unit { pieces, is_code, is_spaced_part, has_letters, has_digits: digits > 1 }
     }
 
-    /// Codes with separators, powers, and words with marks.
+    /// Finds codes with separators, powers, and words with footnote marks.
     fn codes(&self, found: &mut Vec<Notation>) {
         let units = self.units();
         for (number, unit) in units.iter().enumerate() {
@@ -494,7 +499,7 @@ impl<'text> Scan<'text> {
             } else if !is_raised && unit.is_code {
                 self.push_code(unit.pieces.clone(), found);
             }
-            // Normalisation has joined the mark to what it marks, so that the words of the text lack that.
+            // Normalisation has joined the mark to the word, so the document lacks the word itself.
             let letters = base.chars().filter(|c| c.is_alphabetic()).count();
             if is_raised && !self.is_query && (is_number || letters >= MARKED_LETTERS_MIN) {
                 found.push(Notation { source: source(), named: Named::Word(base.to_lowercase()) });
@@ -508,7 +513,7 @@ impl<'text> Scan<'text> {
         let has_letters = (start..end).any(|at| !self.is_digits(at));
         let has_underscore = gaps().any(|gap| gap == "_");
         if has_underscore && !self.is_query {
-            // The segmenter takes an underscore for a letter.
+            // The segmenter treats an underscore as a letter, so the document lacks the words between underscores.
             for at in start..end {
                 found.push(Notation { source: source(), named: Named::Word(self.piece(at).to_lowercase()) });
             }
@@ -527,7 +532,8 @@ impl<'text> Scan<'text> {
         }
     }
 
-    /// A code whose parts, all but the first known to be such, are separated by spaces: "AB 1234", "INV 2024 0042".
+    /// Adds a code whose parts are separated by spaces, such as "AB 1234" or "INV 2024 0042". The caller has checked
+    /// all units but the first.
     fn spaced_code(&self, units: &[Unit], found: &mut Vec<Notation>) {
         let begins_well = units[0].is_spaced_part && (units[0].has_letters || units.len() == 2);
         let is_code = units.iter().any(|unit| unit.has_letters) && units.iter().any(|unit| unit.has_digits);
@@ -540,7 +546,7 @@ impl<'text> Scan<'text> {
         }
     }
 
-    /// Whether a word in capitals stands before a piece.
+    /// Whether a word in capitals precedes a piece. Then the letters of the piece belong to a headline, not to a code.
     fn continues_headline(&self, at: usize) -> bool {
         let is_capital = |word: &str| word.chars().nth(1).is_some() && word.chars().all(char::is_uppercase);
         at > 0 && self.gap_before(at) == " " && is_capital(self.piece(at - 1))
@@ -564,7 +570,8 @@ impl<'text> Scan<'text> {
     }
 }
 
-/// A time of day. `half`: true after noon, false before, `None` if the text does not say.
+/// Makes a time of day; `None` if the numbers are not those of a time. `half` is true after noon, false before noon,
+/// and `None` if the text does not say.
 fn time_of(hour: &str, minute: &str, half: Option<bool>) -> Option<TimeOfDay> {
     let (digits, hour, minute) = (hour.len(), hour.parse::<u32>().ok()?, minute.parse::<u32>().ok()?);
     if minute > 59 || hour > 24 || (hour == 24 && minute > 0) {
@@ -580,9 +587,9 @@ fn time_of(hour: &str, minute: &str, half: Option<bool>) -> Option<TimeOfDay> {
     Some(TimeOfDay { hour, minute, is_either_half })
 }
 
-/// A number with separators as digits and a decimal point: `1234.50` for "1,234.50", "1.234,50" and "1'234.50",
-/// `123456` for "1,23,456". "1,234" and "1.234" are both `1.234`, because either may be meant. `None` for plain
-/// digits, and for what is no number, such as versions and dates.
+/// Writes a number with separators as digits with a decimal point: `1234.50` for "1,234.50", "1.234,50" and "1'234.50",
+/// `123456` for "1,23,456". "1,234" and "1.234" both become `1.234`, because both may mean either number. `None` for
+/// plain digits, and for text that is no number, such as versions and dates.
 fn canonical_number(text: &str) -> Option<String> {
     let separators: Vec<char> = text.chars().filter(|c| !c.is_ascii_digit()).collect();
     let groups: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).collect();
@@ -616,7 +623,7 @@ fn canonical_number(text: &str) -> Option<String> {
     if is_decimal { integer(whole).map(|whole| format!("{whole}.{decimals}")) } else { None }
 }
 
-/// The terms of all documents that may name a number; none for other words.
+/// The terms of all documents that may contain the number that `word` is; none if it is no number.
 pub(crate) fn readings_of_number(word: &str) -> Vec<String> {
     if !word.starts_with(|c: char| c.is_ascii_digit()) || word.len() > CHARACTERS_MAX {
         return Vec::new();
@@ -626,7 +633,7 @@ pub(crate) fn readings_of_number(word: &str) -> Vec<String> {
     number.map(|number| number_readings(&number)).unwrap_or_default()
 }
 
-/// The terms of all documents that may name a number, given as plain digits or as `canonical_number` writes it.
+/// The terms of all documents that may contain a number, which is given as plain digits or by `canonical_number`.
 fn number_readings(number: &str) -> Vec<String> {
     let grouped = |integer: &str| {
         let is_grouped = (4..=6).contains(&integer.len()) && !integer.starts_with('0');
@@ -657,7 +664,7 @@ fn number_readings(number: &str) -> Vec<String> {
     readings
 }
 
-/// The letters and the digits of a word that consists of both, in either order.
+/// Splits a word that consists of letters and then digits, or of digits and then letters.
 pub(crate) fn parts_of_code(word: &str) -> Option<(&str, &str)> {
     let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
     let at = word.find(|c: char| c.is_ascii_digit() != starts_with_digit)?;
@@ -666,7 +673,7 @@ pub(crate) fn parts_of_code(word: &str) -> Option<(&str, &str)> {
     (are_alike && first.chars().all(char::is_alphanumeric)).then_some((first, second))
 }
 
-/// Whether a character is an emoji, or a part of one. Squares and circles that begin items of lists are none.
+/// Whether a character is an emoji or a part of one. Excludes squares and circles, which begin items of lists.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{231A}'..='\u{23FF}'

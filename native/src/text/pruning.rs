@@ -114,7 +114,7 @@ struct SegmentSearch<'search, 'query> {
     /// Number of documents so far whose score was high enough for a candidate, whether or not they were admissible.
     /// Starts at 1 to avoid a division by zero.
     docs_above_bar: u64,
-    /// Number of those documents that were alive and in the set. The ratio of both numbers predicts how many look-ups a
+    /// Number of those documents that were live and in the set. The ratio of both numbers predicts how many look-ups a
     /// clause will need.
     docs_admissible: u64,
 }

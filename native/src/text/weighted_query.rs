@@ -23,7 +23,8 @@ use crate::text::spelling;
 /// Factor in the weight of a corrected word; it is 1 for a word that the index contains (docs/measurements.md,
 /// "Misspelt words").
 const CORRECTED_WORD_FACTOR: f64 = 0.8;
-/// Factor in the weight of a part of a number or time that the index has as a whole. Alone it is another number.
+/// Factor in the weight of a word that is part of a number or time, if the index has the whole. Alone, the part means
+/// something else.
 const WEAK_PART_FACTOR: f64 = 0.25;
 /// Maximum number of words of a query that are corrected. Correcting one takes about a millisecond, because it searches
 /// the term dictionaries.
@@ -128,7 +129,7 @@ impl<'snapshot> WeightedQuery<'snapshot> {
 }
 
 /// Looks up the terms of a query. Unknown words are replaced by their spelling corrections, unknown codes by their
-/// parts. Words that the index lacks do not count if it has what they are a part of.
+/// parts. Unknown words are left out if they are part of a notation that the index has as a whole.
 fn look_up_terms(snapshot: &Snapshot, terms: &QueryTerms) -> Result<Vec<QueryWord>> {
     let mut found = Vec::with_capacity(terms.words.len() + terms.notations.len());
     let mut known_parts: Vec<&WordVariants> = Vec::new();
@@ -210,7 +211,8 @@ pub(crate) fn document_frequency_within(
                 .own
                 .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
                 .map_err(|cause| read_error(&cause))?;
-            // A document with several variants counts once. Therefore the limit applies to each variant separately.
+            // A document that contains several variants counts once, so each variant may contribute as many documents
+            // as the limit allows.
             let mut wanted = count_max - count;
             while block.block_len() > 0 && wanted > 0 {
                 let is_admissible = |doc: &u32| set.contains(columns.ordinals[*doc as usize]) && segment.is_live(*doc);

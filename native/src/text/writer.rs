@@ -99,8 +99,8 @@ impl TextWriter {
         Ok(TextWriter { files, fields, index, reader, writer: None, repairs })
     }
 
-    /// The last commit and the stemmings of its documents. Fails with `Damaged` if a version of the analysis
-    /// wrote the commit that does not go with this one.
+    /// The last commit and the stemmings of its documents. Fails with `Damaged` if the commit was written by a version
+    /// of the analysis whose terms differ from those of this one.
     pub(crate) fn last_commit(&self) -> Result<(Searcher, BTreeSet<Stemming>)> {
         let payload = self.index.load_metas()?.payload.unwrap_or_default();
         let mut notes = payload.split_whitespace();
@@ -116,8 +116,8 @@ impl TextWriter {
         Ok((self.reader.searcher(), stemmings))
     }
 
-    /// Begins to rewrite a segment that has deleted documents without them, unless it is one of `except`. Returns
-    /// `None` if there is no such segment. Other changes can be committed meanwhile.
+    /// Begins to rewrite a segment without its deleted documents. Segments in `except` are left alone. Returns `None`
+    /// if there is no such segment. Other changes can be committed meanwhile.
     pub(crate) fn begin_rewriting(&mut self, except: &FxHashSet<SegmentId>) -> Result<Option<Rewriting>> {
         let segments = self.index.searchable_segment_metas()?;
         let mut deleted = segments.iter().filter(|segment| segment.has_deletes() && !except.contains(&segment.id()));
@@ -230,7 +230,8 @@ pub(crate) fn segment_files(index: &Index) -> Result<Vec<SegmentFile>> {
             let bytes = match index.directory().get_file_handle(&path) {
                 Ok(file) => Some(file.len() as u64),
                 Err(OpenReadError::FileDoesNotExist(_)) => None,
-                // A file without a valid footer; the check of its content says what is wrong with it.
+                // The file has no valid footer. Its size does not matter, because checking its content reports the
+                // damage.
                 Err(_) => Some(0),
             };
             if bytes.is_some() || is_always_there {
@@ -266,7 +267,7 @@ fn verify_checksums(index: &Index) -> Result<()> {
     Err(Error::Damaged(format!("{} of its files are damaged: {first}", damaged.len())))
 }
 
-/// Reads a file of a commit. Returns what is wrong with it.
+/// Reads a file of a commit. Returns what is wrong with it; `None` if nothing is.
 pub(crate) fn damage_of(index: &Index, file: &SegmentFile) -> Result<Option<String>> {
     if file.bytes.is_none() {
         return Ok(Some("is missing".to_owned()));

@@ -20,9 +20,9 @@ const QUERY_CLAMP_DEVIATIONS: f32 = 2.6;
 /// Query components are scaled and rounded to integers from -7 to 7.
 const QUERY_LEVEL_MAX: f32 = 7.0;
 
-/// Cost of scoring the codes of one group, as the number of rows whose 4-bit scan takes as long: 80 ns, and 20 ns per
-/// row. For a sparse set, scoring the groups can take longer than the 4-bit scan of the rows that it saves; then codes
-/// are not used. With the value 4, codes are used for a set of every fifth row, but not for one of every tenth.
+/// Cost of scoring the codes of one group, as the number of rows whose 4-bit scan takes as long. A group takes 80 ns, a
+/// row 20 ns. For a sparse set, scoring the groups can take longer than the 4-bit scan of the rows that it saves; then
+/// codes are not used. With the value 4, codes are used for a set of every fifth row, but not for one of every tenth.
 const GROUP_COST_ROWS: usize = 4;
 
 /// Number of groups in a part of a scan.
@@ -94,7 +94,7 @@ impl BinaryCodes {
     }
 
     /// How similar the codes of all rows are: 0 if every component is positive in half of the rows, 1 if all codes are
-    /// equal. The larger the value, the less useful codes are for telling rows apart.
+    /// equal. The larger the value, the worse codes distinguish rows.
     pub fn common_part(&self) -> f32 {
         let positive_counts = self.positive_counts.iter();
         let parts = positive_counts.map(|positive| (2.0 * *positive as f32 / self.rows as f32 - 1.0).powi(2));

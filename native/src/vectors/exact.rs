@@ -1,5 +1,5 @@
-//! The true nearest of many vectors, from their f32 components and without any index. `mneme bench scale` judges the
-//! results of searches by them.
+//! Finds the exact nearest of many vectors, from their f32 components and without an index. `mneme bench scale`
+//! compares the results of searches with them.
 
 use std::cmp::Ordering;
 use std::num::NonZero;
@@ -21,8 +21,8 @@ pub struct Neighbour {
 }
 
 /// The `limit` rows with the highest dot products for each query, best first; of equal ones the first. `queries` and
-/// `rows` are row-major with `dimensions` components each. Uses all processors, each for a part of the queries, which
-/// reads the rows once.
+/// `rows` are row-major with `dimensions` components each. Uses all processors: each takes a part of the queries and
+/// reads all rows once. Fails with `Invalid` if a length is not a multiple of `dimensions`.
 pub fn nearest(queries: &[f32], rows: &[f32], dimensions: usize, limit: usize) -> Result<Vec<Vec<Neighbour>>> {
     let is_whole = |values: &[f32]| dimensions > 0 && values.len().is_multiple_of(dimensions);
     if !is_whole(queries) || !is_whole(rows) || u32::try_from(rows.len() / dimensions).is_err() {
@@ -59,7 +59,7 @@ fn nearest_of_part(queries: &[f32], rows: &[f32], dimensions: usize, limit: usiz
     best
 }
 
-/// Inserts a row behind those that are as similar, and drops the least similar one beyond `limit`.
+/// Inserts a row after those with the same score or a higher one. If there are then more than `limit`, drops the last.
 fn keep(best: &mut Vec<Neighbour>, found: Neighbour, limit: usize) {
     if best.len() >= limit && best.last().is_none_or(|worst| found.score <= worst.score) {
         return;

@@ -33,7 +33,8 @@ const SHORT_SEARCH_ROWS_MAX: usize = 65_536;
 const COMPARED_CHUNKS_MAX: usize = 256;
 /// Minimum number of records of a log that is compacted because of dead records.
 const COMPACTION_RECORDS_MIN: u64 = 1_000;
-/// Files of the HNSW graph that development versions before 0.1.0 saved. They have vectors, so they are deleted.
+/// Files of a graph that development versions before 0.1.0 saved. They contain vectors, so they are deleted: erased
+/// vectors must not stay on disk.
 const GRAPH_FILES: [&str; 2] = ["graph.meta", "graph.usearch"];
 
 /// A chunk whose vector is to be stored.
@@ -268,8 +269,8 @@ impl VectorIndex {
         &self.searcher.options.directory
     }
 
-    /// Reads the log or the graph's file, and returns what is wrong with it. Returns `None` for other files. Changes
-    /// can be made meanwhile.
+    /// Reads the log or the graph's file, and returns what is wrong with it; `None` if nothing is, and for other files.
+    /// Changes can be made meanwhile.
     pub fn damage_of(&self, name: &str) -> Result<Option<String>> {
         let VectorOptions { directory, dimensions, fingerprint, .. } = &self.searcher.options;
         if name == GRAPH_FILE {
@@ -329,7 +330,7 @@ impl VectorIndex {
     }
 }
 
-/// The graph of the rows that are left after a compaction, with their new numbers.
+/// Returns a copy of the graph for the rows that a compaction keeps, with their new numbers.
 fn compacted_graph(graph: &Graph, table: &RowTable) -> Graph {
     graph.bypass_dead(|row| table.is_live(row));
     let mut numbers = vec![None; graph.len() as usize];

@@ -87,7 +87,7 @@ impl Int4Matrix {
         }
     }
 
-    /// The vectors of all rows of now. See `RowBlocks::finished`.
+    /// The vectors of the rows that exist at this moment. See `RowBlocks::finished`.
     pub fn finished(&self) -> FinishedVectors {
         FinishedVectors { dimensions: self.dimensions, rows: self.rows.finished() }
     }
@@ -157,7 +157,7 @@ pub struct Int4Vectors<'rows> {
     layout: RowLayout<'rows>,
 }
 
-/// A vector that rows are compared with.
+/// A query vector in the form in which it is compared with 4-bit rows.
 #[derive(Debug, Clone, Default)]
 pub struct Int4Query {
     levels: Vec<i8>,
@@ -178,7 +178,8 @@ impl Int4Vectors<'_> {
         Int4Query::new(quantise_query(query, self.layout.row_bytes * 2))
     }
 
-    /// Makes `query` the vector of a row. The similarity of two rows is the same whichever of them is the query.
+    /// Replaces `query` by the vector of a row. Similarity is symmetric: two rows have the same similarity whichever is
+    /// the query.
     pub fn query_of_row(&self, row: u32, query: &mut Int4Query) {
         let mut levels = std::mem::take(&mut query.levels);
         levels.clear();

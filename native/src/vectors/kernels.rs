@@ -138,8 +138,8 @@ pub fn score_rows(layout: RowLayout<'_>, rows: &[u32], query: &[i8], scores: &mu
 /// of all its rows in a table.
 pub const GROUP_ROWS: usize = 32;
 
-/// A table of what four bits of a binary code add to the score of a row. The index is the value of the four bits. An
-/// entry is at most 31, so that the sum of eight entries fits one byte.
+/// A lookup table: what four bits of a binary code add to the score of a row. The index is the value of the four bits.
+/// An entry is at most 31, so that the sum of eight entries fits one byte.
 pub type CodeTable = [u8; 16];
 
 /// Number of tables for one 64-bit word of a code. Each half of a register adds the entries of eight tables, whose sum
@@ -315,7 +315,7 @@ mod x86 {
         }
     }
 
-    /// Prefetches all of a few rows, which are somewhere in memory.
+    /// Prefetches all cache lines of the given rows.
     #[inline(always)]
     fn prefetch_rows(layout: &RowLayout<'_>, rows: &[u32]) {
         for row in rows {
@@ -335,7 +335,7 @@ mod x86 {
         _mm_cvtsi128_si32(total)
     }
 
-    /// Sixteen partial sums of the dot product of each row with the query.
+    /// Computes sixteen partial sums of the dot product of each row with the query.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m512i; ROWS] {
@@ -542,7 +542,8 @@ fn cosine_portable(query: &[f32], stored: &[bf16]) -> f32 {
     cosine_of_sums(&dots, &squares, query_rest, stored_rest)
 }
 
-/// The cosine from the partial sums of products and of squares, and the components that are not in them.
+/// The cosine similarity from the partial sums of products and of squares, and from the remaining components, which
+/// these sums lack.
 #[inline(always)]
 fn cosine_of_sums(dots: &[f32; SUMS], squares: &[f32; SUMS], query_rest: &[f32], stored_rest: &[bf16]) -> f32 {
     let (mut dot, mut square) = (dots.iter().sum::<f32>(), squares.iter().sum::<f32>());

@@ -27,7 +27,7 @@ pub const FINGERPRINT_BYTES_MAX: usize = HEADER_BYTES - FINGERPRINT_OFFSET - 4;
 /// Maximum number of dimensions of a vector, which limits the size of a record. Embedding models in use have fewer.
 pub const DIMENSIONS_MAX: usize = 4_096;
 
-/// Chunk key of a record whose vector was erased. No chunk has it.
+/// Chunk key in records whose vector was erased. No chunk has this key.
 pub const ERASED_CHUNK: u64 = 0;
 
 const TAG_PUT: u32 = 0x5055_5431;
@@ -481,12 +481,13 @@ pub fn open_for_check(path: &Path, records: Option<u64>) -> Result<OpenedForChec
     Ok(OpenedForCheck { file, header, records })
 }
 
-/// Reads a log and returns what is wrong with it.
+/// Reads a log and returns what is wrong with it; `None` if nothing is. `records` is the number of records that it must
+/// have, if known.
 pub fn damage_of(path: &Path, dimensions: usize, fingerprint: &str, records: Option<u64>) -> Result<Option<String>> {
     damage_of_opened(open_for_check(path, records)?, dimensions, fingerprint)
 }
 
-/// Reads an opened log of this model and returns what is wrong with it.
+/// Reads an opened log of this model and returns what is wrong with it; `None` if nothing is.
 pub fn damage_of_opened(opened: OpenedForCheck, dimensions: usize, fingerprint: &str) -> Result<Option<String>> {
     let OpenedForCheck { file, header, records } = opened;
     let (Some(file), Ok(header)) = (file, &header) else { return Ok(header.err()) };

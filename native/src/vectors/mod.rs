@@ -19,7 +19,7 @@
 //! | `scan_threads` | how many threads scan a large set, and which part each scans |
 //! | `scan_pool` | the threads that help |
 //! | `graph/` | the graph (HNSW) that very large projects can search instead of a scan |
-//! | `exact` | the true nearest vectors, to judge searches by |
+//! | `exact` | the exact nearest vectors, with which benchmarks compare searches |
 //! | `little_endian` | numbers in the bytes of a file |
 //! | `kernels` | the inner loops of both passes, one per instruction set (SIMD) |
 

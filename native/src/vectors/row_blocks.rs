@@ -16,7 +16,7 @@ pub struct RowBlocks {
     rows: usize,
 }
 
-/// The finished rows of `RowBlocks`, which can be read while further rows are appended. Keeps their memory.
+/// The finished rows of `RowBlocks`, which can be read while further rows are appended. Keeps their memory allocated.
 #[derive(Debug, Clone)]
 pub struct FinishedRows {
     row_bytes: usize,
@@ -78,7 +78,8 @@ impl RowBlocks {
         kernel(RowLayout { blocks: &blocks, row_bytes: self.row_bytes })
     }
 
-    /// All rows of now, for a thread that reads them while further rows are appended. None of them may change later.
+    /// Returns the rows that exist at this moment, for a thread that reads them while further rows are appended. None
+    /// of them may be changed afterwards.
     pub fn finished(&self) -> FinishedRows {
         FinishedRows { row_bytes: self.row_bytes, blocks: self.blocks.clone(), rows: self.rows }
     }

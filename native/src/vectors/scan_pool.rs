@@ -1,6 +1,6 @@
-//! The threads that help with scans. They wait for jobs all the time, because a thread that is started for each scan
-//! holds it up on a busy machine: the scan would have to wait until the system has run the new thread. The file has
-//! `unsafe` code, because a job borrows the rows that it scans.
+//! The threads that help with scans. They are started once and wait for jobs. If each scan started its own threads, on
+//! a busy machine it would have to wait until the system runs them. The file has `unsafe` code, because a job borrows
+//! the rows that it scans.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 /// Work that several threads do at the same time; each call does a share of it.
 type Work<'scope> = dyn Fn() + Sync + 'scope;
 
-/// Work that a helper may join for as long as it is open.
+/// Work that helpers may join until the caller closes the job.
 struct Job {
     work: WorkPointer,
     state: Mutex<JobState>,
@@ -27,9 +27,9 @@ unsafe impl Sync for WorkPointer {}
 
 struct JobState {
     is_open: bool,
-    /// Number of helpers that work.
+    /// Number of helpers that are doing the work.
     helpers: usize,
-    /// Panic of a helper.
+    /// The panic of a helper (the last one, if there are several), which is passed on to the caller.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -62,8 +62,8 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Calls `work` on the thread of the caller, and meanwhile on up to `others` other threads, if they come in time. A
-/// panic of any call reaches the caller, after all calls have ended.
+/// Calls `work` on the caller's thread, and at the same time on up to `others` helpers, if they are free in time.
+/// Returns when all calls have ended. A panic of any of them is then passed on to the caller.
 pub fn share(others: usize, work: &Work<'_>) {
     // SAFETY: only the lifetime changes. `Closing` waits until no helper is in `work`, and no helper enters it later.
     let pointer = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };

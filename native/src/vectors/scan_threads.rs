@@ -1,6 +1,6 @@
 //! Spreads the scan of a large set over the processors. All scans of the process share the processors: a scan takes
 //! only those that no other scan uses, so that many searches at once do not start more threads than there are
-//! processors. `row_table`, `binary_codes` and `int4_matrix` say what is done with each part of a set.
+//! processors. `row_table`, `binary_codes` and `int4_matrix` define the work on each part.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const THREADS_MAX: usize = 8;
 
 /// Number of processors.
 static PROCESSORS: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
-/// Number of threads of all scans that run.
+/// Number of threads that all scans in progress use.
 static SCANNING: AtomicUsize = AtomicUsize::new(0);
 
 /// The threads that a scan may use: its own, and others that it reserved.

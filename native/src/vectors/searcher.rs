@@ -43,12 +43,13 @@ const RESCORE_EXTRA_MIN: usize = 90;
 /// (docs/measurements.md, "4 bits per component").
 const RESCORE_EXTRA_PER_WANTED: usize = 2;
 
-/// Number of chunks whose scan takes as long as a walk: with binary codes, and without them
+/// Number of chunks for which a scan of the whole project takes as long as a walk: with binary codes, and without them
 /// (docs/decisions/106-vector-graph.md).
 const WALK_CHUNKS: [f64; 2] = [700_000.0, 120_000.0];
-/// If at least this share of the chunks is admissible, the graph is searched in smaller projects too.
+/// If at least this share of the chunks is admissible, the graph is searched even if a scan would be faster.
 const WALK_SHARE_MAX: f64 = 0.5;
-/// A walk is given up for a scan when it has compared one in this many rows: it then has taken as long as a scan.
+/// A walk that has compared one in this many rows has taken as long as a scan. It is stopped, and a scan is made
+/// instead.
 const WALK_SEEN_DIVISOR: usize = 8;
 /// Minimum number of rows that a walk may compare.
 const WALK_SEEN_MIN: usize = 32_768;
@@ -63,7 +64,7 @@ pub(crate) struct Searcher {
     pub(crate) options: VectorOptions,
     pub(super) memory_table: Arc<MemoryTable>,
     pub(super) rows: RwLock<Rows>,
-    /// Number of records and of bytes of the log. They are copied here, so that statistics need not wait for a write.
+    /// Number of records of the log. It and `log_bytes` are copies, so that statistics need not wait for a write.
     pub(super) log_records: AtomicU64,
     pub(super) log_bytes: AtomicU64,
     /// Number of searches that the graph has answered.
@@ -151,8 +152,8 @@ fn walk(rows: &Rows, query: &[f32], set: &MemorySet, wanted: usize, walk_wanted_
     Some(found)
 }
 
-/// The share of admissible chunks at which a walk and a scan take the same time. The walk goes through rows that are
-/// not admitted, so its time is divided by the share; that of the scan is multiplied by it.
+/// The share of admissible chunks at which a walk and a scan take the same time. A walk also goes through rows that are
+/// not admitted, so its time is inversely proportional to the share. The time of a scan is proportional to it.
 fn walk_share(table: &RowTable) -> f64 {
     let [with_codes, without_codes] = WALK_CHUNKS;
     let walk_chunks = if table.uses_codes() { with_codes } else { without_codes };

@@ -19,9 +19,9 @@ use crate::vectors::log::{self, LOG_FILE, model_of_log};
 use crate::vectors::resident_vectors::RESIDENT_VECTORS;
 use crate::vectors::set_file::{SET_FILE, SetEntry, SetFile, VectorModel};
 
-/// Folder of a project's first set. Projects from before this file existed have only this folder.
+/// Folder of a project's first set. Projects of early versions of Mneme, which had one set only, have only this folder.
 const FIRST_FOLDER: &str = "vectors";
-/// The folders of later sets are named by this and a number.
+/// Prefix of the folders of later sets. A number follows it.
 const FOLDER_PREFIX: &str = "vectors-";
 
 /// Options for opening the vector sets of a project.
@@ -154,14 +154,15 @@ impl VectorSets {
         self.live().graph_status()
     }
 
-    /// Calls `look` with the names of all sets' folders, the live one first. Meanwhile, none is created or deleted.
+    /// Calls `look` with the names of the folders of all sets, the live one first. During the call, no set is created
+    /// or deleted.
     pub fn with_folders<T>(&self, look: impl FnOnce(&[String]) -> T) -> T {
         let file = self.file();
         self.wait_for_retiring();
         look(&file.entries().map(|(_, entry)| entry.folder.clone()).collect::<Vec<_>>())
     }
 
-    /// Reads a file of a set and returns what is wrong with it. Returns `None` for other files.
+    /// Reads a file of a set and returns what is wrong with it; `None` if nothing is, and for other files.
     pub fn damage_of(&self, folder: &str, name: &str) -> Result<Option<String>> {
         let Some(entry) = self.file().entries().map(|(_, entry)| entry.clone()).find(|entry| entry.folder == folder)
         else {
@@ -183,7 +184,7 @@ impl VectorSets {
         }
     }
 
-    /// Reads the file that names the sets, or a copy of it, and returns what is wrong with it.
+    /// Reads the file that names the sets, or a copy of it, and returns what is wrong with it; `None` if nothing is.
     pub fn damage_of_set_file(&self, path: &Path) -> Result<Option<String>> {
         let _unchanged = self.file();
         Ok(match SetFile::read(path)? {
@@ -337,10 +338,10 @@ impl VectorSets {
         Ok(MissingVectors { memory_keys, missing_chunks, chunks: live.len() })
     }
 
-    /// Adds vectors to the set that is being built, durably. `chunks` has the keys of each chunk and of its memory; a
-    /// memory must be given with all of its chunks. Memories whose live chunks are not exactly the given ones are
-    /// skipped, because they were changed or removed meanwhile. Returns the number of chunks that were added. Fails
-    /// with `OtherModel` if the set that is being built has another model.
+    /// Adds vectors to the set that is being built, durably. `chunks` has pairs (chunk key, memory key). A memory must
+    /// be given with all of its chunks. Memories whose live chunks are not exactly the given ones are skipped, because
+    /// they were changed or removed meanwhile. Returns the number of chunks that were added. Fails with `OtherModel` if
+    /// the set that is being built has another model.
     pub fn add(&self, chunks: &[(u64, u64)], given: ModelVectors<'_>) -> Result<usize> {
         let open = self.opened();
         let (Some(model), Some(building)) = (&open.models.building, &open.building) else {

@@ -21,9 +21,8 @@ export interface NativeAddon {
    */
   attachProject(directory: string): NativeIndex | null;
   /**
-   * Claims a TCP port of a host name or address; 0 stands for a free one. Returns null if another socket has it, also
-   * one of this program.
-   * Throws `io` or `invalid` if the operating system refuses, or does not know the host.
+   * Claims a TCP port of a host name or address; 0 stands for a free one. Returns null if another socket uses it, of
+   * this program or another one. Throws `io` or `invalid` if the operating system refuses, or does not know the host.
    */
   claimPort(host: string, port: number): NativePort | null;
   /** Counts a JSON text. Returns the limit that is exceeded; null if there is none. */
@@ -36,8 +35,9 @@ export interface NativeAddon {
    */
   lockDirectory(path: string): NativeLock;
   /**
-   * The vectors with the highest dot products, computed from all components without an index. `queries` and `vectors`
-   * are row-major with `dimensions` components each. All processors compute. Rejects with `invalid` if one is cut off.
+   * Finds the `limit` vectors with the highest dot product for each query, from all components and without an index.
+   * `queries` and `vectors` are row-major with `dimensions` components each. Uses all processors. Rejects with `invalid`
+   * if the length of either is not a multiple of `dimensions`.
    */
   nearestExactly(
     queries: Float32Array,
@@ -46,8 +46,8 @@ export interface NativeAddon {
     limit: number,
   ): Promise<NearestVectors>;
   /**
-   * Reads a model file. `words` is the file of the model whose word table it uses; null: it has its own. Throws
-   * `invalid` for a graph that is not supported and on a processor without AVX2.
+   * Reads a model file. `words` is the model file that has the word table; null if `path` has it. Throws `invalid` for a
+   * graph that is not supported and on a processor without AVX2.
    */
   openEncoder(path: string, words?: string | undefined | null): NativeEncoder;
   /** Opens or creates a project, on a worker thread. No memory is visible until `show` is called for it. */
@@ -91,8 +91,8 @@ export interface Differences {
 }
 
 /**
- * What a person said of entities, which are named by their hashes: `merged[i]` counts as `into[i]`, which is not
- * merged itself, and `named[i]` has the name `names[i]`.
+ * Merges and names that a person gave to entities. Entities are given by their hashes: `merged[i]` counts as
+ * `into[i]`, which is not merged itself, and `named[i]` has the name `names[i]`.
  */
 export interface EntityCuration {
   readonly merged: BigUint64Array;
@@ -101,14 +101,14 @@ export interface EntityCuration {
   readonly names: readonly string[];
 }
 
-/** Selects entities of a list. */
+/** Which entities a list contains. */
 export interface EntityListOptions {
-  /** A part of the name, in lower case. */
+  /** Only entities whose name contains this text, which is in lower case. */
   readonly part?: string;
   readonly kind?: "t" | "c" | "q" | "i" | "d" | "k";
-  /** `order` of the last entity of the page before. */
+  /** `order` of the last entity of the previous page; absent for the first page. */
   readonly after?: bigint;
-  /** 1 to 2,000. */
+  /** Maximum number of entities, 1 to 2,000. */
   readonly limit: number;
 }
 
@@ -123,11 +123,14 @@ export interface EntityNode {
   readonly memories: number;
   /** A chunk that mentions it. */
   readonly chunkKey: bigint;
-  /** Place in the list, below 2^63. */
+  /** Sort key in the list, ascending and below 2^63: the more memories, the smaller. */
   readonly order: bigint;
 }
 
-/** A path between two entities, and the passages of its links. */
+/**
+ * A path between two entities. Passage `i` mentions both `entities[i]` and `entities[i + 1]`. `knowsFirst` and
+ * `knowsLast` say whether the admissible set mentions the two ends.
+ */
 export interface EntityPath {
   readonly knowsFirst: boolean;
   readonly knowsLast: boolean;
@@ -137,7 +140,7 @@ export interface EntityPath {
   readonly memoryKeys: BigUint64Array;
 }
 
-/** An entity with those of the same passages, and the passages that mention it, the newest first. */
+/** An entity, its neighbours (the entities of the same passages), and the passages that mention it, the newest first. */
 export interface EntitySurroundings {
   readonly entity: EntityNode;
   readonly neighbours: readonly EntityNode[];
@@ -246,8 +249,8 @@ export interface JsonLimits {
 /** The parts of a body; or why it is refused. */
 export interface JsonParts {
   /**
-   * JSON without what is taken out. In the place of a long text is the text `"\u0000text N"`, in that of an array
-   * `"\u0000array N"`. No other text contains NUL.
+   * The body without its long texts and grouped arrays. `"\u0000text N"` stands for long text `N` of `texts`,
+   * `"\u0000array N"` for array `N` of `arrays`. No other text contains NUL.
    */
   readonly skeleton: string;
   /** Paths of the long texts, each as a JSON array of names and positions. */
@@ -255,7 +258,10 @@ export interface JsonParts {
   readonly arrays: readonly JsonGroupedArray[];
   /** null if the body is valid. */
   readonly refusal: "syntax" | "nul" | "surrogate" | "number" | "longPart" | "longName" | null;
-  /** With the refusal `syntax`, what was expected where; with another one, the path of the value as a JSON array. */
+  /**
+   * For the refusal `syntax`: what was expected, and at which byte. For any other: the path of the value, as a JSON
+   * array.
+   */
   readonly detail: string;
 }
 
@@ -516,7 +522,7 @@ export interface NativeJsonBody {
   add(bytes: Uint8Array): "depth" | "values" | "partValues" | "partMembers" | null;
   /** Parses the complete body on a thread of low priority. Call it once. */
   split(): Promise<JsonParts>;
-  /** The items of a group of an array, as a JSON array. */
+  /** Returns the items of a group of a grouped array, as JSON text. Throws `invalid` if there is no such group. */
   group(array: number, group: number): string;
   /**
    * Writes the piece of a long text that begins at `start` to `out`: as UTF-8; if `isJson`, as the bytes of the
@@ -526,7 +532,7 @@ export interface NativeJsonBody {
   textPiece(text: number, start: number, isJson: boolean, out: Uint8Array): JsonTextPiece;
   /** Frees the body. The garbage collector does not know how large it is. */
   release(): void;
-  /** A long text, decoded on a thread of low priority. */
+  /** Returns a long text. It is decoded on a thread of low priority. */
   text(text: number): Promise<string>;
 }
 
@@ -643,9 +649,9 @@ export interface VectorIndexBuild {
   readonly vectorsDone: number;
   /** Number of all vectors. */
   readonly vectorsTotal: number;
-  /** Why it has failed; null while it is being built. */
+  /** Why building has failed; null while it goes on. */
   readonly error: string | null;
-  /** When it was started, in milliseconds since 1970. */
+  /** Time at which building was started, in ms since 1970. */
   readonly startedAtMs: number;
 }
 
@@ -655,13 +661,13 @@ export interface VectorIndexStatus {
   readonly isGraphActive: boolean;
   /** The graph that is being built; null if none is, and none has failed. */
   readonly build: VectorIndexBuild | null;
-  /** Number of vectors that the graph has, dead ones included. */
+  /** Number of vectors that the graph has, including those of removed chunks. */
   readonly graphChunks: number;
   /** Number of vectors that the graph does not have yet. Searches scan them. */
   readonly vectorsMissing: number;
   /** Number of searches that the graph has answered since the project was opened. */
   readonly graphSearches: number;
-  /** Why the graph could not be saved the last time, or why a saved one was not used; null if neither happened. */
+  /** Why the last attempt to save the graph failed, or why the saved graph was not used; null if neither happened. */
   readonly note: string | null;
 }
 

@@ -16,10 +16,10 @@ use crate::vectors::graph::limits::VectorIndexKind;
 use crate::vectors::graph::walk::Scratch;
 use crate::vectors::searcher::{Rows, Searcher};
 
-/// Number of rows that are added before the thread looks whether it is to stop. They take about 10 ms.
+/// Number of rows that the thread adds before it checks whether it must stop. They take about 10 ms.
 const ROWS_AT_ONCE: u32 = 32;
 
-/// Held while rows are added, so that the graphs of all projects together take the time of one processor.
+/// Held while rows are added, so that the graphs of all projects together use at most one processor.
 static ADDING: Mutex<()> = Mutex::new(());
 /// Number of rows whose state is read under one lock. This takes less than .1 ms.
 const LIVE_ROWS_AT_ONCE: u32 = 65_536;
@@ -29,13 +29,13 @@ const LIVE_ROWS_AT_ONCE: u32 = 65_536;
 pub struct GraphStatus {
     /// Whether searches use the graph.
     pub is_active: bool,
-    /// The building of the graph; `None` if none is being built, and none has failed.
+    /// Progress or failure of building the graph; `None` if no graph is being built and none has failed.
     pub build: Option<GraphBuild>,
     /// Number of rows that the graph has.
     pub rows_done: usize,
     /// Number of rows that the graph does not have yet. Searches scan them.
     pub rows_missing: usize,
-    /// Why the graph could not be saved the last time, or why a saved one was not used.
+    /// Why the last attempt to save the graph failed, or why the saved graph was not used; `None` if neither happened.
     pub note: Option<String>,
 }
 
@@ -46,9 +46,9 @@ pub struct GraphBuild {
     pub rows_done: usize,
     /// Number of all rows.
     pub rows_total: usize,
-    /// Why the building has failed; `None` while it goes on.
+    /// Why building has failed; `None` while it goes on.
     pub error: Option<String>,
-    /// When it was started, in milliseconds since 1970.
+    /// Time at which building was started, in ms since 1970.
     pub started_at_ms: u64,
 }
 
@@ -60,21 +60,21 @@ pub struct GraphBuilder {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread shares with others.
+/// The state that the thread shares with other threads.
 #[derive(Debug, Default)]
 pub struct Control {
     state: Mutex<State>,
     changed: Condvar,
-    /// Held by whoever changes the graph: the thread while it adds rows, loads or saves, or a compaction.
+    /// Held while the graph changes or is saved: by this thread, or by a compaction of the log.
     writing: Mutex<()>,
     is_stopped: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// `None` until it is set.
+    /// How vectors are searched; `None` until `choose` is called.
     kind: Option<VectorIndexKind>,
-    /// Increased by each change of the rows.
+    /// Number of changes of the rows. The thread compares it to notice new ones.
     changes: u64,
     started_at_ms: u64,
     error: Option<String>,
@@ -87,23 +87,23 @@ impl GraphBuilder {
         GraphBuilder { searcher, control: Arc::default(), thread: Mutex::default() }
     }
 
-    /// Sets how vectors are searched: starts the thread, or stops it and deletes the graph. Does nothing if that is set
-    /// already. A graph that has failed is tried again after another setting, or when the index is opened again. What
-    /// fails is in the status.
+    /// Sets how vectors are searched: starts the thread, or stops it and deletes the graph. Does nothing if the setting
+    /// is the same as before. A graph that has failed is tried again after a different setting, or when the index is
+    /// opened again. `status` reports failures.
     pub fn choose(&self, kind: VectorIndexKind) {
         let is_new = self.control.lock().kind.replace(kind) != Some(kind);
         self.follow(is_new);
     }
 
-    /// Tells the thread that rows were added or removed. Starts or stops it if `Auto` decides so now. The change of the
-    /// rows is durable already, so whatever fails here is in the status only.
+    /// Tells the thread that rows were added or removed. With `Auto`, starts or stops the thread if the number of
+    /// chunks has crossed the limit. The change of the rows is already durable, so only `status` reports failures.
     pub fn note_change(&self) {
         self.control.lock().changes += 1;
         self.control.changed.notify_all();
         self.follow(false);
     }
 
-    /// Excludes the thread from changing the graph.
+    /// Returns a guard. While the caller holds it, the thread does not change the graph.
     pub fn exclude(&self) -> MutexGuard<'_, ()> {
         self.control.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +133,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Stops the thread, which saves the graph first, and waits for it. The graph stays.
+    /// Stops the thread and waits for it; it saves the graph first. The graph stays in memory.
     pub fn stop(&self) {
         self.control.is_stopped.store(true, Ordering::Release);
         self.control.changed.notify_all();
@@ -143,8 +143,8 @@ impl GraphBuilder {
         }
     }
 
-    /// Starts or stops the thread as the setting and the number of chunks say. `is_new` is whether the setting was just
-    /// made: then a failed graph is tried again.
+    /// Starts or stops the thread, depending on the setting and the number of chunks. If `is_new` (the setting was just
+    /// changed), a graph that has failed is tried again.
     fn follow(&self, is_new: bool) {
         let kind = self.control.lock().kind;
         let is_running = self.thread.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -212,8 +212,8 @@ impl GraphBuilder {
         Ok(())
     }
 
-    /// Frees the graph and deletes its file. A file that cannot be deleted only takes space: it is not used unless it
-    /// fits the log.
+    /// Frees the graph and deletes its file. If the file cannot be deleted, it only takes space: `load` uses it only if
+    /// it belongs to the log.
     fn discard(&self) {
         let _writing = self.exclude();
         let graph = self.searcher.rows_mut().graph.take();
@@ -246,7 +246,7 @@ struct Build<'work> {
     control: &'work Control,
     path: PathBuf,
     scratch: Scratch,
-    /// The log and number of rows of the saved graph.
+    /// Epoch of the log and number of rows of the saved graph; `None` if none is saved.
     saved: Option<(u64, u32)>,
 }
 
@@ -258,7 +258,7 @@ impl<'work> Build<'work> {
 
     fn run(mut self) {
         let rows_min = self.searcher.options.graph_limits.save_rows_min;
-        // A graph that took a second to build is worth a file.
+        // A graph that took about a second to build is worth saving.
         let worth_saving = rows_min / 64;
         self.load();
         loop {
@@ -285,14 +285,14 @@ impl<'work> Build<'work> {
         }
     }
 
-    /// Takes the saved graph if it fits. Deletes it if it does not.
+    /// Loads the saved graph. If it is damaged or does not belong to the log, deletes its file and notes why.
     fn load(&mut self) {
         let _writing = self.control.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = file::load(&self.path, |rows| part_of(self.searcher, &self.searcher.rows(), rows));
         let reason = match loaded {
             Ok(None) => return,
             Ok(Some(Ok(graph))) => {
-                // Erased vectors have left the log, so that a walk cannot go through their rows any more.
+                // The vectors of dead rows may have been erased from the log, so a walk must not go through these rows.
                 let are_live = self.are_live(graph.len());
                 graph.bypass_dead(|row| are_live[row as usize]);
                 let mut rows = self.searcher.rows_mut();
@@ -313,7 +313,8 @@ impl<'work> Build<'work> {
         self.control.lock().note = Some(note);
     }
 
-    /// Whether each of the first `count` rows is alive. Changes of the rows never wait for all of them.
+    /// Whether each of the first `count` rows is live. Releases the lock between batches, so that changes of the rows
+    /// wait for one batch at most.
     fn are_live(&self, count: u32) -> Vec<bool> {
         let mut are_live = Vec::with_capacity(count as usize);
         while (are_live.len() as u32) < count {
@@ -344,7 +345,7 @@ impl<'work> Build<'work> {
         true
     }
 
-    /// Saves the graph if it has at least this many rows that the saved one does not have.
+    /// Saves the graph if it has enough rows that the saved one lacks. `unsaved_min` returns how many are enough.
     fn save_if_grown(&mut self, unsaved_min: impl FnOnce(Saved) -> u32) {
         let _writing = self.control.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let (graph, epoch, part) = {
@@ -357,21 +358,23 @@ impl<'work> Build<'work> {
         let unsaved_min = unsaved_min(Saved { rows: graph.len(), saved_rows }).max(1);
         let Some(part) = part.filter(|_| graph.len() - saved_rows >= unsaved_min) else { return };
         let note = file::save(&graph, &self.path, part).err().map(|error| error.to_string());
-        // After an error, it is tried again after as many rows. Until then a restart builds more of the graph.
+        // After an error, too, the next attempt comes only after as many new rows. A restart before that has to build
+        // them again.
         self.saved = Some((epoch, graph.len()));
         self.control.lock().note = note;
     }
 }
 
-/// Number of rows of the graph, and of those in its file.
+/// Number of rows of the graph in memory and of the saved graph.
 struct Saved {
     rows: u32,
     saved_rows: u32,
 }
 
-/// Which part of the log the first `count` rows are.
+/// The part of the log to which the first `count` rows belong. `None` if a graph of these rows cannot be saved or
+/// loaded.
 fn part_of(searcher: &Searcher, rows: &Rows, count: u32) -> Option<LogPart> {
-    // Without the damaged records, rows have other numbers than with them. They are gone after a compaction.
+    // Damaged records shift the numbers of rows, so a saved graph would not match. A compaction removes them.
     if count == 0 || count as usize > rows.table.len() || rows.damaged_records > 0 {
         return None;
     }

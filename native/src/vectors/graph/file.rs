@@ -1,6 +1,6 @@
-//! The graph on disk. It is derived from the vector log: the file says which log, and how much of it, so that a file
-//! that does not fit, or is damaged, is not used and the graph is built again. The file is read, not mapped: a disk
-//! error then fails the reading, and does not end the process.
+//! Saves and loads the graph. It is derived from the vector log, so the file names the log and how much of it the graph
+//! contains. If the file does not match the log or is damaged, it is not used, and the graph is built again. The file
+//! is read instead of mapped, so that a disk error is an error of this call and does not end the process.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -16,7 +16,8 @@ use crate::vectors::little_endian::{u32_at, u64_at};
 pub const GRAPH_FILE: &str = "vectors.hnsw";
 const MAGIC: &[u8; 8] = b"MNEMEHNS";
 const FORMAT_VERSION: u32 = 1;
-/// Magic, version, dimensions, log epoch, number of the last record, entry, slots of each layer, checksum.
+/// Size of the header: magic, version, dimensions, log epoch, number of the last record, entry, slots of each layer,
+/// checksum.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 8 + 8 + 4 * LAYERS_MAX + 4;
 
 /// Which part of which log a graph belongs to.
@@ -70,7 +71,7 @@ impl Header {
     }
 }
 
-/// Size of a slot in the file: its links, and above the base layer its row and the slot below.
+/// Size of a slot in the file, in bytes: its links, and above the base layer also its row and the slot below.
 fn slot_bytes(layer: usize) -> usize {
     4 * (degree_of(layer) + if layer == 0 { 0 } else { 2 })
 }
@@ -117,8 +118,8 @@ fn write(graph: &Graph, path: &Path, part: LogPart) -> io::Result<u64> {
     Ok(header.file_bytes())
 }
 
-/// Reads a graph. `part_of` says which part of the log a graph of this many rows belongs to; `None` if the log has
-/// fewer. Returns `None` if there is no file. The inner error says why the file cannot be used.
+/// Reads a graph. `part_of` returns the part of the log to which that many rows belong; `None` if the log has fewer.
+/// Returns `None` if there is no file, and an inner error with the reason if the file cannot be used.
 pub fn load(
     path: &Path,
     part_of: impl FnOnce(u32) -> Option<LogPart>,
@@ -177,7 +178,8 @@ pub fn load(
     Ok(Some(Ok(graph)))
 }
 
-/// Reads a file and returns what is wrong with it; `None` if nothing is, or if it is missing: it is built again.
+/// Reads a file and returns what is wrong with it. `None` if nothing is, or if the file is missing, because then the
+/// graph is built again.
 pub fn damage_of(path: &Path) -> Result<Option<String>> {
     let failed = |cause: io::Error| Error::from_io(&format!("reading {}", path.display()), &cause);
     let Some((header, mut reader)) = open(path)? else { return Ok(None) };

@@ -1,5 +1,6 @@
-//! Search and insertion. The base layer has all rows. Each layer above it has a sixteenth of the rows of the one below,
-//! so that a walk gets near the query in a few steps before it begins in the base layer.
+//! Search and insertion in a graph of layers (HNSW). The base layer has all rows; each layer above has about a
+//! sixteenth of the rows below it. A search descends through the upper layers, which takes few steps, and begins in the
+//! base layer near the query.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,24 +10,24 @@ use crate::vectors::int4_matrix::{Int4Query, Int4Vectors};
 
 /// Maximum number of links of a slot in the layers above the base layer; twice as many in the base layer.
 pub const DEGREE: usize = 16;
-/// Maximum number of layers. One in 16^7 rows would be in an eighth.
+/// Maximum number of layers. Only one in 16^7 rows reaches the eighth.
 pub const LAYERS_MAX: usize = 8;
-/// Number of similar rows among which the links of a new row are chosen.
+/// Number of the most similar rows from which the links of a new row are chosen.
 const INSERTION_REACH: usize = 100;
-/// A slot gets at least this many quarters of its links, if there are as many slots. With fewer, rows in the middle of
-/// a cluster have one or two, and a row that nothing else is near loses the links to it. With all four, each further
-/// link to a slot would mean that its links are chosen again.
+/// A slot gets at least this many quarters of its maximum number of links, if there are enough similar slots. Without
+/// this minimum, rows in the middle of a cluster would have one or two links, and links to isolated rows would be lost.
+/// With all four quarters, each new link to a slot would mean that all its links are chosen again.
 const FILLED_QUARTERS: usize = 3;
-/// No entry exists.
+/// Value of `Graph::entry` for a graph in which no walk can begin.
 const NO_ENTRY: u64 = u64::MAX;
 
 /// The graph of the first rows of a table. One thread adds rows, any number of threads search meanwhile.
 #[derive(Debug)]
 pub struct Graph {
     pub(super) layers: Vec<Layer>,
-    /// Highest layer that has slots, and the slot of it where walks begin: `layer << 32 | slot`.
+    /// The highest layer that has slots, and its slot in which walks begin: `layer << 32 | slot`.
     entry: AtomicU64,
-    /// Whether the graph has had all rows once, so that searches may use it.
+    /// Whether the graph has contained all rows at some time, so that searches may use it.
     is_complete: AtomicBool,
 }
 
@@ -52,7 +53,7 @@ pub fn degree_of(layer: usize) -> usize {
 }
 
 impl Graph {
-    /// Number of rows that the graph has, dead ones included: rows 0 to `len() - 1`.
+    /// Number of rows that the graph has, including dead ones. They are the rows 0 to `len() - 1`.
     pub fn len(&self) -> u32 {
         self.layers[0].len()
     }
@@ -78,13 +79,13 @@ impl Graph {
         let (query, mut scratch) = (vectors.query(query), Scratch::default());
         let Some((layer, slot)) = self.entry() else { return Found { rows: Vec::new(), has_ended: true } };
         let entries = self.descend(vectors, &query, (layer, slot), 0, &mut scratch);
-        // Links end at the rows that this thread can read.
+        // The view has a fixed number of slots, so the walk never follows a link to a row that is added meanwhile.
         let (found, has_ended) = walk(vectors, &self.layers[0].view(), &query, &entries, reach, accepts, &mut scratch);
         Found { rows: found.into_iter().map(|(_, row)| row).collect(), has_ended }
     }
 
-    /// Adds the row after the last one. A dead row gets a slot without links, because slots are numbered as rows are.
-    /// Only one thread may call this.
+    /// Adds the next row. A dead row gets a slot without links, because slots of the base layer have the numbers of
+    /// rows. Only one thread may call this.
     pub fn insert(&self, vectors: Int4Vectors<'_>, is_live: bool, scratch: &mut Scratch) {
         let row = self.len();
         if !is_live {
@@ -121,7 +122,7 @@ impl Graph {
         }
     }
 
-    /// Where walks begin: a layer and a slot of it.
+    /// The layer and slot in which walks begin; `None` if there is no such slot.
     pub(super) fn entry(&self) -> Option<(usize, u32)> {
         let entry = self.entry.load(Ordering::Acquire);
         (entry != NO_ENTRY).then_some(((entry >> 32) as usize, entry as u32))
@@ -132,7 +133,7 @@ impl Graph {
         self.entry.load(Ordering::Acquire)
     }
 
-    /// Lets walks begin nowhere: searches find nothing.
+    /// Removes the entry, so that searches find nothing.
     pub(super) fn clear_entry(&self) {
         self.entry.store(NO_ENTRY, Ordering::Release);
     }
@@ -141,7 +142,8 @@ impl Graph {
         self.entry.store((layer as u64) << 32 | u64::from(slot), Ordering::Release);
     }
 
-    /// Walks from the entry to the most similar slot of each layer above `lowest`. Returns where to begin in that.
+    /// Walks from the given slot down to the layer `lowest`, in each layer above it to the most similar slot. Returns
+    /// the slot of `lowest` in which to begin.
     fn descend(
         &self,
         vectors: Int4Vectors<'_>,
@@ -164,7 +166,8 @@ impl Graph {
     }
 }
 
-/// The highest layer of a row: a layer has a sixteenth of the rows of the one below. It depends on the number alone.
+/// The highest layer of a row. It depends only on the row's number. Each layer gets about a sixteenth of the rows of
+/// the layer below.
 fn level_of(row: u32) -> usize {
     let mut bits = u64::from(row).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -172,10 +175,10 @@ fn level_of(row: u32) -> usize {
     ((bits ^ (bits >> 31)).trailing_zeros() / DEGREE.ilog2()).min(LAYERS_MAX as u32 - 1) as usize
 }
 
-/// Chooses links among similar slots, the most similar first: a slot is left out if it is more similar to a chosen one
-/// than to the row itself, because a walk reaches it through that one (algorithm 4 of the paper). So is a copy of a
-/// chosen one: a row with many copies would otherwise have links to nothing else. Slots that were left out fill what
-/// room is left, up to `FILLED_QUARTERS`.
+/// Chooses links among similar slots, the most similar first. A slot is left out if it is more similar to a chosen slot
+/// than to the row itself, because a walk reaches it through that slot (algorithm 4 of the paper that `walk` names).
+/// Copies of a chosen slot are also left out; otherwise a row with many copies would have links to nothing else. If
+/// there are then fewer links than `FILLED_QUARTERS` asks for, the most similar of those left out are added.
 fn choose_links(vectors: Int4Vectors<'_>, view: &LayerView, near: &[Scored], links_max: usize) -> Vec<u32> {
     let (mut left, mut chosen) = (near.to_vec(), Vec::with_capacity(links_max));
     let (mut query, mut similarities) = (Int4Query::default(), Vec::new());
@@ -201,7 +204,7 @@ fn choose_links(vectors: Int4Vectors<'_>, view: &LayerView, near: &[Scored], lin
     chosen
 }
 
-/// Adds a link from `slot` to `new`. If it has no room, its links are chosen again.
+/// Adds a link from `slot` to `new`. If the slot then has too many links, they are chosen again.
 fn link_back(vectors: Int4Vectors<'_>, view: &LayerView, slot: u32, new: u32) {
     let mut links: Vec<u32> = view.links(slot).collect();
     if links.contains(&new) {

@@ -1,11 +1,11 @@
 //! Memory of the graph: layers of slots, each with links to other slots of its layer. One thread adds slots and changes
-//! links while any number of threads read, without locks: a link is one atomic number, and a reader that meets a half
-//! written list sees old and new links, which are all valid.
+//! links while any number of threads read, without locks. A link is one atomic number. A reader that meets a
+//! half-written list sees some old and some new links, all of which are valid.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Marks the end of a list of links, and a slot that does not exist.
+/// Marks the end of a list of links; also stands for a slot that does not exist.
 pub const NO_SLOT: u32 = u32::MAX;
 /// Number of slots per block of memory: half a megabyte of links in the base layer.
 const SEGMENT_SLOTS: usize = 4_096;
@@ -83,7 +83,7 @@ impl LayerView {
         self.degree
     }
 
-    /// Number of slots that have memory. A link to a later slot is to be skipped.
+    /// Number of slots that have memory in this view. Links to later slots must be skipped.
     pub fn capacity(&self) -> u32 {
         (self.segments.len() * SEGMENT_SLOTS) as u32
     }
@@ -92,7 +92,7 @@ impl LayerView {
     pub fn links(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
         let (segment, within) = self.place(slot);
         let links = &segment.links[within * self.degree..][..self.degree];
-        // With acquire, a reader that follows a link also sees the links of the slot behind it.
+        // Acquire ordering: a reader that follows a link also sees the links of the slot that it leads to.
         let links = links.iter().map(|link| link.load(Ordering::Acquire));
         let capacity = self.capacity();
         links.take_while(|link| *link != NO_SLOT).filter(move |link| *link < capacity)
@@ -107,7 +107,7 @@ impl LayerView {
         stored.iter().zip(ended).for_each(|(stored, link)| stored.store(link, Ordering::Release));
     }
 
-    /// The row of a slot.
+    /// The row that a slot stands for.
     pub fn row(&self, slot: u32) -> u32 {
         if self.is_base {
             return slot;
@@ -116,7 +116,7 @@ impl LayerView {
         segment.places[within * 2].load(Ordering::Relaxed)
     }
 
-    /// The slot of the same row in the layer below. The base layer has none below.
+    /// The slot of the same row in the layer below. Must not be called for the base layer.
     pub fn below(&self, slot: u32) -> u32 {
         let (segment, within) = self.place(slot);
         segment.places[within * 2 + 1].load(Ordering::Relaxed)

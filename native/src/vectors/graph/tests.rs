@@ -14,7 +14,8 @@ use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
 use crate::vectors::resident_vectors::RESIDENT_VECTORS;
 
 const DIMENSIONS: usize = 64;
-/// Few rows are saved, so that tests see many saves, and walks are short, so that they miss rows of a bad graph.
+/// Graphs are saved after few rows, so that tests see many saves. Walks are short, so that they miss rows if the graph
+/// is bad.
 const LIMITS: GraphLimits = GraphLimits {
     auto_chunks_min: 1_200,
     auto_chunks_min_without_codes: 1_200,
@@ -27,7 +28,7 @@ const LIMITS: GraphLimits = GraphLimits {
 /// Key and vector of a chunk.
 type Chunk = (u64, Vec<f32>);
 
-/// An index and what it should have: memory → (user, chunks with their vectors).
+/// An index and its expected content: memory → (user, chunks with their vectors).
 struct Checked {
     folder: TempDir,
     memory_table: Arc<MemoryTable>,
@@ -274,7 +275,7 @@ fn copies_of_one_vector_do_not_hide_others() {
 fn rows_that_are_near_nothing_are_found() {
     let mut chance = Chance::new();
     let mut checked = Checked::new(&mut chance);
-    // Twelve of 64 components each, so that most rows have nothing in common.
+    // Each vector has 12 of 64 components, so that many rows have nothing in common.
     let vectors: Vec<Vec<f32>> = (0..800)
         .map(|_| {
             let mut vector = vec![0.0; DIMENSIONS];
@@ -363,10 +364,10 @@ fn auto_begins_and_ends_a_graph_by_the_number_of_chunks() {
     }
 }
 
-/// An index is opened with one in this many damaged files.
+/// One in this many damaged files is also opened as an index.
 const OPENED_OF: usize = 5;
 
-/// What a process that is killed now would leave behind.
+/// A copy of the files as a process that is killed at this moment would leave them.
 fn copy_of(folder: &Path) -> TempDir {
     let copy = TempDir::new("graph-copy");
     // The log is copied last: it may only be ahead of the graph.

@@ -1,13 +1,13 @@
-//! A graph without the rows that were removed: links to them are replaced by links past them, and rows get new numbers
-//! after a compaction. No similarity is computed.
+//! Removes dead rows from a graph: replaces links to them by links to their neighbours, and renumbers rows after a
+//! compaction. Both work on links alone, without computing similarities.
 
 use crate::vectors::graph::hnsw::{Graph, LAYERS_MAX};
 use crate::vectors::graph::layers::{LayerView, NO_SLOT};
 
 impl Graph {
-    /// Replaces each link to a dead row by one to the nearest live neighbour of that row, if there is one that the slot
-    /// does not have. Dead rows cannot be reached afterwards. Only the thread that changes the graph may call this;
-    /// searches can run meanwhile.
+    /// Replaces each link to a dead row by a link to the nearest live neighbour of that row to which the slot has no
+    /// link yet, if there is one. Afterwards no walk reaches a dead row. Only the thread that changes the graph may
+    /// call this; searches can run meanwhile.
     pub fn bypass_dead(&self, is_live: impl Fn(u32) -> bool) {
         let mut links = Vec::new();
         for layer in &self.layers {
@@ -32,8 +32,8 @@ impl Graph {
         }
     }
 
-    /// A copy in which row `n` is row `numbers[n]`, and rows without a number are left out, with the links to them. The
-    /// numbers must begin at 0 and be in the order of the rows.
+    /// Returns a copy in which row `n` has become row `numbers[n]`. Rows without a number are left out, and so are
+    /// links to them. The numbers must begin at 0 and ascend.
     pub fn renumbered(&self, numbers: &[Option<u32>]) -> Graph {
         let renumbered = Graph::default();
         let mut below: Vec<u32> = Vec::new();
@@ -67,7 +67,7 @@ impl Graph {
         renumbered
     }
 
-    /// Lets walks begin at the first live slot of the highest layer that has one; nowhere if there is none.
+    /// Makes walks begin at the first live slot of the highest layer that has one. If there is none, removes the entry.
     pub(super) fn choose_entry(&self, is_live: impl Fn(u32) -> bool) {
         let first_live = |layer: usize| {
             let view = self.layers[layer].view();

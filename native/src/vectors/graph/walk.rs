@@ -1,6 +1,6 @@
-//! The walk through one layer of the graph: from known slots to ever more similar neighbours, until none of the best is
-//! left to look at (Malkov and Yashunin, Efficient and robust approximate nearest neighbor search using Hierarchical
-//! Navigable Small World graphs, 2016, algorithm 2).
+//! The walk through one layer of the graph: it begins at given slots and goes to neighbours that are more similar to
+//! the query, until it has looked at the neighbours of all the best slots (Malkov and Yashunin, Efficient and robust
+//! approximate nearest neighbor search using Hierarchical Navigable Small World graphs, 2016, algorithm 2).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,17 +8,17 @@ use std::collections::BinaryHeap;
 use crate::vectors::graph::layers::{LayerView, NO_SLOT};
 use crate::vectors::int4_matrix::{Int4Query, Int4Vectors};
 
-/// A slot and its similarity to the query. The order is that of the similarities.
+/// A pair (similarity to the query, slot). Pairs are ordered by similarity.
 pub type Scored = (i32, u32);
 
-/// Which slots a walk has seen, as a hash table with open addressing. It is empty again for each walk.
+/// The slots that a walk has seen, as a hash table with open addressing. Each walk begins with an empty one.
 #[derive(Debug)]
 pub struct Seen {
     table: Vec<u32>,
     count: usize,
 }
 
-/// Memory that walks use again.
+/// Memory that is reused from walk to walk.
 #[derive(Debug)]
 pub struct Scratch {
     seen: Seen,
@@ -43,7 +43,7 @@ impl Default for Scratch {
     }
 }
 
-/// Number of places that `Seen` begins with. An insertion sees about two thousand slots.
+/// Initial number of places of `Seen`. An insertion sees about two thousand slots.
 const SEEN_MIN: usize = 8_192;
 
 impl Seen {
@@ -82,8 +82,8 @@ impl Seen {
 }
 
 /// The slots of a layer that are most similar to a query, best first, among those that `accepts` admits. The walk also
-/// goes through slots that are not admitted. `entries` are slots with their similarities. The second value is whether
-/// the walk ended by itself, and not because of `seen_max`.
+/// goes through slots that are not admitted. `entries` are the slots in which it begins, with their similarities. The
+/// second returned value is false if the walk was cut off at `seen_max`.
 pub fn walk(
     vectors: Int4Vectors<'_>,
     layer: &LayerView,
