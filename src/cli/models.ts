@@ -277,7 +277,8 @@ async function calibrateModel(accounts: Accounts, call: Call): Promise<string> {
 
 /** Shows the progress of a calibration until it has ended. @throws Error with the reason if it failed */
 async function calibrated(accounts: Accounts, id: string): Promise<JsonRecord> {
-  const progress = new Progress("calibrating:");
+  let progress = new Progress("calibrating:");
+  let isSearching = false;
   for (;;) {
     const model = fieldsOf(await accounts.getModel(id));
     const job = isRecord(model.calibration_job) ? model.calibration_job : null;
@@ -286,9 +287,16 @@ async function calibrated(accounts: Accounts, id: string): Promise<JsonRecord> {
     if (job === null) return model;
     if (job.state === "failed") throw new Error(shown(job.error));
     const { done, total } = job;
-    if (total === null || job.error !== null)
+    if (total === null || job.error !== null) {
       progress.show(null, `waiting${job.error === null ? "" : `: ${shown(job.error)}`}`);
-    else progress.show(Number(done) / Number(total), `${shown(done)} of ${shown(total)} searches`);
+    } else if (done === 0) {
+      progress.show(null, "storing the samples");
+    } else {
+      // the time left is estimated from the searches alone
+      if (!isSearching) progress = new Progress("calibrating:");
+      isSearching = true;
+      progress.show(Number(done) / Number(total), `${shown(done)} of ${shown(total)} searches`);
+    }
     await systemClock.sleep(POLL_MS);
   }
 }

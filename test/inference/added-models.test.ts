@@ -156,6 +156,10 @@ describe("a folder that is no model", () => {
       [changed("bert-mean", "onnx", null), "no ONNX model"],
       [changed("bert-mean", "tokenizer.json", null), "no tokenizer.json"],
       [changed("bert-mean", "1_Pooling", null), "--pooling"],
+      [
+        changed("static", "config.json", null),
+        "does not say the pooling and the dimensions of the model: add --pooling (cls, mean, last, or output",
+      ],
       [changed("bert-mean", "config.json", "{"), "config.json of the folder is not JSON"],
       [changed("bert-mean", "model.json", '{"colour":"red"}'), "no field colour"],
       [changed("static", "model.json", '{"file":"../../etc/passwd"}'), "file must be a file name"],

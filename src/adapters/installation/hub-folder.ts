@@ -35,7 +35,9 @@ export async function readHubFolder(folder: string): Promise<HubFolder> {
   const model = await modelFile(folder);
   const tokenizer = join(folder, "tokenizer.json");
   if ((await stat(tokenizer).catch(nullIfMissing)) === null) {
-    throw new ModelFilesError("The folder has no tokenizer.json. docs/models.md says how to convert other tokenisers.");
+    throw new ModelFilesError(
+      "The folder has no tokenizer.json: put it there, or convert the model and its tokeniser as docs/models.md says.",
+    );
   }
   const files = new Map([
     ["model.onnx", model],

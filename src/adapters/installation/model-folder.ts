@@ -112,7 +112,9 @@ async function installInPlace(
 ): Promise<InstalledFiles> {
   const elsewhere = [...files].find(([name, path]) => path !== join(folder, name));
   if (elsewhere !== undefined) {
-    throw new ModelFilesError(`The file ${elsewhere[0]} is not in the folder itself: give the model another id.`);
+    throw new ModelFilesError(
+      `The file ${elsewhere[0]} is in a folder below that of the model: move it up, or add the model under another id.`,
+    );
   }
   try {
     await writeManifest(folder, manifest);
@@ -162,18 +164,21 @@ async function describe(folder: string, id: string, given: JsonRecord): Promise<
   }
   const { manifest: found, files } = await readHubFolder(folder);
   const manifest: JsonRecord = { name: id, ...found, ...own, ...given, id };
-  if (manifest.kind === "embedder") {
-    if (manifest.pooling === undefined)
-      throw missing("pooling", "cls, mean, last, or output if the model makes vectors");
-    if (manifest.dimensions === undefined) throw missing("dimensions", "the length of its vectors");
-  }
+  const missing = manifest.kind === "embedder" ? NEEDED.filter(({ field }) => manifest[field] === undefined) : [];
+  if (missing.length > 0) throw new ModelFilesError(missingSentence(missing));
   return { manifest, files };
 }
 
-function missing(field: string, what: string): ModelFilesError {
-  return new ModelFilesError(
-    `The folder does not say the ${field} of the model: name it (${what}) with --${field}, or as ${JSON.stringify(field)} in a file model.json in the folder.`,
-  );
+/** Fields that an embedder's manifest must have, and other files of a folder may lack. */
+const NEEDED = [
+  { field: "pooling", what: "cls, mean, last, or output if the model makes vectors" },
+  { field: "dimensions", what: "the length of its vectors" },
+] as const;
+
+function missingSentence(missing: readonly (typeof NEEDED)[number][]): string {
+  const names = missing.map(({ field }) => field).join(" and the ");
+  const flags = missing.map(({ field, what }) => `--${field} (${what})`).join(" and ");
+  return `The folder does not say the ${names} of the model: add ${flags}, or write a file model.json with the same names into the folder.`;
 }
 
 /** The manifest of a folder, which may be a part of one; null if there is none. */
