@@ -309,8 +309,10 @@ mod tests {
             return println!("skipped: this processor has no AVX2");
         }
         let mut chance = Chance::new();
-        for (at, output) in OUTPUTS.into_iter().chain(OUTPUTS).enumerate() {
-            let (layers, table) = (1 + at % 4, if at < OUTPUTS.len() { Table::Blocks } else { Table::Halves });
+        let tables = [Table::Blocks, Table::Halves, Table::Bytes];
+        let cases = tables.into_iter().flat_map(|table| OUTPUTS.map(|output| (table, output)));
+        for (at, (table, output)) in cases.enumerate() {
+            let layers = 1 + at % 4;
             let model = Synthetic::new(layers, table, output, &mut chance);
             let encoder = open(&model).expect("a supported model");
             let folder = TempDir::new("synthetic");
@@ -344,7 +346,7 @@ mod tests {
             return println!("skipped: this processor has no AVX2");
         }
         let mut chance = Chance::new();
-        for (layers, table) in [(1, Table::Blocks), (3, Table::Halves)] {
+        for (layers, table) in [(1, Table::Blocks), (3, Table::Halves), (2, Table::Bytes)] {
             let model = Synthetic::new(layers, table, Output::Spans, &mut chance);
             let folder = TempDir::new("synthetic");
             let (path, words) = (model.write(&folder), folder.path().join("words.onnx"));
@@ -474,6 +476,10 @@ mod tests {
         for (name, value) in [("num_heads", 4), ("axis", 7), ("keepdims", 0)] {
             let reason = refusal(Output::UnitMean, Table::Halves, Change::Attribute(name, value));
             assert!(reason.contains(&format!("unsupported {name} Some(Integer({value}))")), "{name}: {reason}");
+        }
+        for (name, bytes) in [("emb.q8", vec![0; 7]), ("emb.q8s", vec![0; 6])] {
+            let reason = refusal(Output::UnitMean, Table::Bytes, Change::Constant(name, bytes));
+            assert!(reason.contains(name), "{name}: {reason}");
         }
         let reason = refusal(Output::LinearLogit, Table::Halves, Change::Attribute("transB", 2));
         assert!(reason.contains("transB"), "{reason}");

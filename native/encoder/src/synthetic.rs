@@ -144,6 +144,7 @@ fn field(number: u64, content: &[u8]) -> Vec<u8> {
 pub enum Table {
     Halves,
     Blocks,
+    Bytes,
 }
 
 /// Output that the model computes from the states of its last layer.
@@ -255,6 +256,14 @@ impl Synthetic {
                     let numbers: Vec<u8> = floats(BLOCK, 0.0, 15.99).into_iter().map(|number| number as u8).collect();
                     words.extend(numbers.iter().map(|number| (f32::from(*number) - 8.0) * scale.to_f32()));
                     stored_words.extend((0..BLOCK / 2).map(|at| numbers[at] | numbers[at + BLOCK / 2] << 4));
+                }
+            }
+            Table::Bytes => {
+                for scale in floats(VOCABULARY, -0.008, 0.008).into_iter().map(f16::from_f32) {
+                    stored_scales.extend(scale.to_le_bytes());
+                    let numbers: Vec<i8> = floats(HIDDEN, -128.0, 127.99).iter().map(|number| *number as i8).collect();
+                    words.extend(numbers.iter().map(|number| f32::from(*number) * scale.to_f32()));
+                    stored_words.extend(numbers.iter().map(|number| *number as u8));
                 }
             }
         }
@@ -445,6 +454,13 @@ impl Synthetic {
             let rows = g.node("Gather", &["emb.word", "input_ids"], &[]);
             return g.node("Cast", &[&rows], &[]);
         }
+        if self.table == Table::Bytes {
+            let [rows, scales] = ["emb.q8", "emb.q8s"].map(|name| {
+                let rows = g.node("Gather", &[name, "input_ids"], &[]);
+                g.node("Cast", &[&rows], &[])
+            });
+            return g.node("Mul", &[&rows, &scales], &[]);
+        }
         let (table, scales) = ("emb.q4", "emb.q4s");
         let [sixteen, sixteenth, eight] =
             [("c16", 16.0), ("ci16", 1.0 / 16.0), ("c8", 8.0)].map(|(name, number)| g.floats(name, &[], &[number]));
@@ -465,6 +481,11 @@ impl Synthetic {
     fn write_table_constants(&self, g: &mut GraphWriter) {
         if self.table == Table::Halves {
             g.constant("emb.word", ElementType::Float16, &[VOCABULARY, HIDDEN], &self.stored_words);
+            return;
+        }
+        if self.table == Table::Bytes {
+            g.constant("emb.q8", ElementType::Int8, &[VOCABULARY, HIDDEN], &self.stored_words);
+            g.constant("emb.q8s", ElementType::Float16, &[VOCABULARY, 1], &self.stored_scales);
             return;
         }
         g.constant("emb.q4", ElementType::UInt8, &[VOCABULARY, HIDDEN / BLOCK, BLOCK / 2], &self.stored_words);

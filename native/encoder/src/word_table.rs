@@ -33,6 +33,8 @@ enum Rows {
     Halves(Range<usize>),
     /// Blocks of 4-bit numbers, and a scale (16-bit float) for each block.
     Blocks { bytes: Range<usize>, scales: Range<usize> },
+    /// Signed bytes, and a scale (16-bit float) for each row.
+    Bytes { bytes: Range<usize>, scales: Range<usize> },
 }
 
 impl WordTable {
@@ -44,7 +46,8 @@ impl WordTable {
         const BLOCKS: &str = "Reshape(Mul(Sub(Concat(Sub(?byte:Cast(Gather(?bytes, input_ids)), \
                               Mul(?high:Floor(Mul(?byte, ?sixteenth)), ?sixteen)), ?high), ?eight), \
                               Cast(Gather(?scales, input_ids))), ?)";
-        let (number, found) = graph.find_one(words, &[HALVES, BLOCKS])?;
+        const BYTES: &str = "Mul(Cast(Gather(?bytes, input_ids)), Cast(Gather(?scales, input_ids)))";
+        let (number, found) = graph.find_one(words, &[HALVES, BLOCKS, BYTES])?;
         if number == 0 {
             let table = found.value("table");
             let [vocabulary, hidden] = file.sides(table)?;
@@ -52,6 +55,14 @@ impl WordTable {
             return Ok(WordTable { vocabulary, hidden, rows });
         }
         let [bytes, scales] = ["bytes", "scales"].map(|name| found.value(name));
+        if number == 2 {
+            let [vocabulary, hidden] = file.sides(bytes)?;
+            let rows = Rows::Bytes {
+                bytes: file.range(bytes, ElementType::Int8, &[vocabulary, hidden])?,
+                scales: file.range(scales, ElementType::Float16, &[vocabulary, 1])?,
+            };
+            return Ok(WordTable { vocabulary, hidden, rows });
+        }
         let shape = file.shape_of(bytes)?;
         let &[vocabulary, blocks, BLOCK_BYTES] = shape else {
             return Err(Error::invalid(format!(
@@ -87,6 +98,12 @@ impl WordTable {
                         *high = (f32::from(byte >> 4) - NIBBLE_ZERO) * scale;
                     }
                 }
+            }
+            Rows::Bytes { bytes, scales } => {
+                let (scales, _) = map[scales.clone()].as_chunks();
+                let scale = f16::from_le_bytes(scales[id]).to_f32();
+                let cells = row(&map[bytes.clone()], id, self.hidden);
+                output.iter_mut().zip(cells).for_each(|(output, cell)| *output = f32::from(*cell as i8) * scale);
             }
         }
     }
