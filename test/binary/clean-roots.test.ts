@@ -28,10 +28,13 @@ const out = process.env.MNEME_TEST_ROOTS ?? "";
 const missing = out === "" ? "MNEME_TEST_ROOTS names no release" : cleanRootsMissing();
 if (missing !== null) process.stdout.write(`skipped: installing on a clean Debian (${missing})\n`);
 
-/** Where the files of the release are in a root. */
+/** Where the files of the release, and those of this folder, are in a root. */
 const RELEASE_FOLDER = "/srv/release";
+const TEST_FOLDER = "/srv/test";
+const ARCHIVE = `${RELEASE.program}-${VERSION}-linux-x64.tar.xz`;
 const ANSWER = "Ada keeps the spare key under the blue pot.";
 const PERSON = "person";
+const FORMULA = "the formula for Homebrew";
 
 /** A way of installing. */
 interface Way {
@@ -98,6 +101,13 @@ const WAYS: readonly Way[] = [
     user: "root",
     start: "mneme serve",
   },
+  {
+    name: FORMULA,
+    before: packages("ruby", "xz-utils"),
+    install: () => `ruby ${TEST_FOLDER}/homebrew.rb ${RELEASE_FOLDER}/mneme.rb ${RELEASE_FOLDER}/${ARCHIVE} ~/brew`,
+    user: PERSON,
+    start: "~/brew/bin/mneme serve",
+  },
 ];
 
 /** Gives a root the Node and npm of this machine, because Debian's are older than what the package asks for. */
@@ -149,9 +159,11 @@ const seconds = (sinceMs: number) => `${((performance.now() - sinceMs) / 1000).t
 
 describe.skipIf(missing !== null)("on a clean Debian", () => {
   for (const { name, suite = "bookworm", before, install, user, start } of WAYS) {
-    test(`${name} installs a server that answers`, async () => {
+    const isMade = name !== FORMULA || existsSync(join(out, "mneme.rb"));
+    if (!isMade) process.stdout.write(`skipped: ${name}; \`bun run release --address URL\` makes it\n`);
+    test.skipIf(!isMade)(`${name} installs a server that answers`, async () => {
       await using served = serveRelease(out);
-      using root = await CleanRoot.make(suite, { [RELEASE_FOLDER]: out });
+      using root = await CleanRoot.make(suite, { [RELEASE_FOLDER]: out, [TEST_FOLDER]: import.meta.dir });
       const preparedAt = performance.now();
       await before(root);
       await root.run(["useradd", "--create-home", PERSON]);
