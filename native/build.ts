@@ -1,6 +1,7 @@
 // Builds the native core for the sources in this checkout, unless it is built already: `bun native/build.ts`. Builds
 // are stored by the hash of their sources outside of the checkout, so that a second clone does not compile again.
-// `--glibc 2.28` links it for systems as old as that, with Zig, and stores it beside the other one.
+// `--glibc 2.28` links it for systems as old as that, with Zig, and stores it beside the other one; with `--arch arm64`
+// it is for another processor.
 
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -16,6 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 import {
   nativeCacheDirectory,
   nativeLibraryPath,
@@ -23,7 +25,7 @@ import {
   portableLibraryPath,
 } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
-import { writeLinker, ZIG_MISSING, zigCommand } from "./zig.ts";
+import { rustTarget, targetMissing, writeLinker, ZIG_MISSING, zigCommand } from "./zig.ts";
 
 /** Number of older builds that are kept besides the newest: enough for a dozen clones and branches, 15 MB each. */
 const BUILDS_KEPT = 12;
@@ -106,8 +108,13 @@ function packageCount(): number {
 /**
  * Runs cargo. Resolves to the paths of the library and of the descriptions of its exported items.
  * @param linker program that links the library instead of `cc`, or null. The crates are compiled once for all linkers.
+ * @param target Rust's target, or null for this machine
  */
-async function compile(targetDirectory: string, linker: string | null): Promise<{ library: string; types: string }> {
+async function compile(
+  targetDirectory: string,
+  linker: string | null,
+  target: string | null,
+): Promise<{ library: string; types: string }> {
   const typesFolder = join(targetDirectory, "napi-types");
   mkdirSync(typesFolder, { recursive: true });
   // Checkouts share the target folder, and Cargo distinguishes them only by file times. Without new times, Cargo may
@@ -118,6 +125,7 @@ async function compile(targetDirectory: string, linker: string | null): Promise<
     "cargo",
     [
       ...["rustc", "--release", "--locked", "--package", "mneme-addon", "--message-format=json-render-diagnostics"],
+      ...(target === null ? [] : ["--target", target]),
       ...(linker === null ? [] : ["--", "-C", `linker=${linker}`, "-C", "linker-flavor=gcc"]),
     ],
     {
@@ -217,21 +225,26 @@ function isHeld(lock: string): boolean {
   }
 }
 
-const glibc = process.argv[2] === "--glibc" ? process.argv[3] : undefined;
-const path = glibc === undefined ? nativeLibraryPath() : portableLibraryPath(glibc);
+const { values } = parseArgs({ options: { glibc: { type: "string" }, arch: { type: "string" } } });
+const { glibc, arch = process.arch } = values;
+const isForeign = arch !== process.arch;
+if (isForeign && glibc === undefined) refuse("--arch needs --glibc");
+const path = glibc === undefined ? nativeLibraryPath() : portableLibraryPath(glibc, arch);
 if (!existsSync(path)) {
   if (glibc === undefined && process.env.MNEME_NATIVE_PATH !== undefined)
     refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
   checkTools();
   const zig = glibc === undefined ? null : zigCommand();
   if (glibc !== undefined && zig === null) refuse(ZIG_MISSING);
+  const noTarget = isForeign ? targetMissing(arch) : null;
+  if (noTarget !== null) refuse(`the native core cannot be built for ${arch}: ${noTarget}`);
   console.error("building the native core; the first time takes about three minutes on two cores");
   const cache = nativeCacheDirectory();
   mkdirSync(cache, { recursive: true });
   await withLock(join(cache, "building"), async () => {
     if (existsSync(path)) return; // another build of the same sources ended first
-    const linker = glibc === undefined || zig === null ? null : writeLinker(cache, zig, glibc);
-    const { library, types } = await compile(join(cache, "target"), linker);
+    const linker = glibc === undefined || zig === null ? null : writeLinker(cache, { zig, glibc, arch });
+    const { library, types } = await compile(join(cache, "target"), linker, isForeign ? rustTarget(arch) : null);
     mkdirSync(dirname(path), { recursive: true });
     if (linker === null) copyFileSync(types, nativeTypesPath(path));
     const beside = `${path}.${process.pid}`;

@@ -2,12 +2,12 @@
 // loads on older systems.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The commands that may start Zig: its own, and that of the package `ziglang` on PyPI. */
 const COMMANDS = [["zig"], ["python3", "-m", "ziglang"]] as const;
-/** Zig's name for the processor of this machine. */
+/** Zig's and Rust's names of processors. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "x86_64", arm64: "aarch64" };
 
 /** What to do where Zig is missing. */
@@ -18,14 +18,31 @@ export function zigCommand(): readonly string[] | null {
   return COMMANDS.find(([program, ...argv]) => spawnSync(program, [...argv, "version"]).status === 0) ?? null;
 }
 
+/** Rust's target for Linux on a processor. @param arch as Node names it */
+export function rustTarget(arch: string): string {
+  return `${ARCHITECTURES[arch] ?? arch}-unknown-linux-gnu`;
+}
+
+/** Why Rust cannot compile for Linux on a processor, and what to do; null if it can. */
+export function targetMissing(arch: string): string | null {
+  const target = rustTarget(arch);
+  const { status, stdout } = spawnSync("rustc", ["--print", "target-libdir", "--target", target], { encoding: "utf8" });
+  if (status === 0 && existsSync(stdout.trim())) return null;
+  return `Rust has no libraries for it; install them with: rustup target add ${target}`;
+}
+
 /**
- * Writes a program that links as `cc` does, but against the symbols of the given glibc. Its text names the version, so
- * Cargo links again when the version changes.
+ * Writes a program that links as `cc` does, but for a processor and against the symbols of a glibc. Its text names
+ * both, so Cargo links again when one changes.
+ * @param arch as Node names it
  * @returns its path
  */
-export function writeLinker(folder: string, zig: readonly string[], glibc: string): string {
-  const path = join(folder, `link-glibc-${glibc}.sh`);
-  const target = `${ARCHITECTURES[process.arch] ?? process.arch}-linux-gnu.${glibc}`;
+export function writeLinker(
+  folder: string,
+  { zig, glibc, arch }: { readonly zig: readonly string[]; readonly glibc: string; readonly arch: string },
+): string {
+  const path = join(folder, `link-glibc-${glibc}-${arch}.sh`);
+  const target = `${ARCHITECTURES[arch] ?? arch}-linux-gnu.${glibc}`;
   writeFileSync(path, `#!/bin/sh\nexec ${zig.join(" ")} cc -target ${target} "$@"\n`);
   chmodSync(path, 0o755);
   return path;

@@ -5,14 +5,15 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { ZIG_MISSING, zigCommand } from "../native/zig.ts";
+import { targetMissing, ZIG_MISSING, zigCommand } from "../native/zig.ts";
 import { portableLibraryPath } from "../src/adapters/native/library.ts";
 import { buildProgram, folderBytes } from "../src/binary/build.ts";
 import { partsOfProgram } from "../src/binary/parts.ts";
 import { errorMessage } from "../src/kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { makeArchive, makeFormula, makeInstaller } from "./release/archive.ts";
-import { type Made, PLATFORMS, RELEASE, type ReleaseRun } from "./release/description.ts";
+import { type Made, PLATFORMS, type Platform, RELEASE, type ReleaseRun } from "./release/description.ts";
+import { foreignModules } from "./release/foreign-modules.ts";
 import { GLIBC_WANTED, glibcNeed, glibcOf, isNewer } from "./release/glibc.ts";
 import { makeNpmPackages } from "./release/npm.ts";
 import { makeModelArchives } from "./release/optional-models.ts";
@@ -25,10 +26,14 @@ const ROOT = join(import.meta.dir, "..");
 const MB = 1_000_000;
 const HELP = `bun scripts/release.ts [flags]
 
-Builds version ${RELEASE.version} for ${PLATFORMS[0].id}. What cannot be made on this machine is named "not built here".
+Builds version ${RELEASE.version}. What cannot be made on this machine is named "not built here".
 
   --out FOLDER      folder of the artefacts (default: dist/release)
+  --platform NAME   ${PLATFORMS.filter(isBuilt)
+    .map(({ id }) => id)
+    .join(" or ")} (default: ${PLATFORMS[0].id})
   --program FOLDER  folder of a program that is built already (default: build one)
+  --core FILE       native core that was compiled elsewhere (default: compile one)
   --address URL     address that the artefacts will be downloaded from: for install.sh and Homebrew
   --sign KEY        minisign's secret key file: signs the checksums
   --only NAMES      archive, npm, wheel, deb, rpm, separated by commas (default: all)
@@ -38,7 +43,11 @@ const KINDS = ["archive", "npm", "wheel", "deb", "rpm"] as const;
 /** What to release, and how. */
 export interface ReleaseOptions {
   readonly out: string;
+  /** Default: Linux x64. */
+  readonly platform?: Platform;
   readonly program: string | null;
+  /** Native core for the platform; default: one that is compiled here. */
+  readonly core?: string | undefined;
   readonly address: string | null;
   readonly signingKey: string | null;
   readonly only: readonly string[];
@@ -47,15 +56,23 @@ export interface ReleaseOptions {
 
 /** Builds a release. Returns the artefacts that it wrote, and the reasons of those that it did not. */
 export async function release(options: ReleaseOptions): Promise<readonly Made[]> {
-  const { out, address, only, isFast } = options;
+  const { out, address, only, isFast, platform = PLATFORMS[0] } = options;
+  const isNative = platform === PLATFORMS[0];
   const scratch = mkdtempSync(join(tmpdir(), "mneme-release-"));
   try {
     const program = options.program ?? join(scratch, "program");
-    if (options.program === null) await buildProgram(program, portableCore());
+    if (options.program === null) {
+      const nativeCore = options.core ?? portableCore(platform);
+      const modules = isNative ? undefined : foreignModules(join(scratch, "modules"), platform);
+      await buildProgram(program, {
+        arch: platform.npm.cpu,
+        ...(nativeCore && { nativeCore }),
+        ...(modules && { modules }),
+      });
+    }
     rmSync(out, { recursive: true, force: true });
     mkdirSync(out, { recursive: true });
     const need = glibcNeed(program);
-    const [platform] = PLATFORMS;
     const common = { platform, program, output: out, scratch, time: releaseTime(), isFast, address };
     const run: ReleaseRun = { ...common, glibc: need.version };
     const made: Made[] = [];
@@ -74,7 +91,7 @@ export async function release(options: ReleaseOptions): Promise<readonly Made[]>
     if (only.includes("wheel")) made.push(...makeWheels(run));
     if (only.includes("deb")) made.push(makeDeb(run));
     if (only.includes("rpm")) made.push(makeRpm(run));
-    for (const { id } of PLATFORMS.slice(1)) made.push({ notBuilt: `${id}: its native core is not cross-compiled` });
+    for (const other of PLATFORMS.filter((each) => each !== platform)) made.push({ notBuilt: whyNotBuilt(other) });
     const sbom = join(out, `${RELEASE.program}-${RELEASE.version}.cdx.json`);
     writeFileSync(sbom, `${JSON.stringify(cycloneDx(await partsOfProgram()), null, 1)}\n`);
     made.push({ file: sbom }, { file: writeSums(out) });
@@ -91,14 +108,31 @@ function releaseTime(): number {
   return Number(given ?? output(["git", "log", "-1", "--format=%ct"], { cwd: ROOT }).trim());
 }
 
+/** Whether a program can be built for a platform. The others lack a linker for their systems. */
+function isBuilt({ npm }: Platform): boolean {
+  return npm.os === "linux";
+}
+
+function whyNotBuilt(platform: Platform): string {
+  if (!isBuilt(platform)) return `${platform.id}: its native core is not cross-compiled`;
+  return `${platform.id}: --platform ${platform.id} builds it`;
+}
+
 /**
- * The native core for systems with `GLIBC_WANTED`, or undefined without Zig.
- * @throws Error if it cannot be linked, or needs a newer glibc all the same
+ * The native core for systems with `GLIBC_WANTED`, or undefined for this platform without Zig.
+ * @throws Error if it cannot be compiled or linked, or needs a newer glibc all the same
  */
-function portableCore(): string | undefined {
-  if (zigCommand() === null) return undefined;
-  const core = portableLibraryPath(GLIBC_WANTED);
-  const build = [process.execPath, join(ROOT, "native/build.ts"), "--glibc", GLIBC_WANTED];
+function portableCore(platform: Platform): string | undefined {
+  const arch = platform.npm.cpu;
+  const isForeign = platform !== PLATFORMS[0];
+  if (zigCommand() === null) {
+    if (isForeign) throw new Error(`not built here: ${platform.id}: ${ZIG_MISSING}`);
+    return undefined;
+  }
+  const lacking = isForeign ? targetMissing(arch) : null;
+  if (lacking !== null) throw new Error(`not built here: ${platform.id}: ${lacking}`);
+  const core = portableLibraryPath(GLIBC_WANTED, arch);
+  const build = [process.execPath, join(ROOT, "native/build.ts"), "--glibc", GLIBC_WANTED, "--arch", arch];
   const { success } = Bun.spawnSync(build, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
   if (!success) throw new Error("the native core cannot be linked; the lines above say why");
   const version = glibcOf(readFileSync(core));
@@ -128,7 +162,7 @@ function sign(file: string, key: string): Made {
 function optionsOf(argv: readonly string[]): ReleaseOptions {
   const { flags, positionals } = parseCommandLine(argv, {
     ...{ "--out": "value", "--program": "value", "--address": "value", "--sign": "value", "--only": "value" },
-    "--fast": "switch",
+    ...{ "--platform": "value", "--core": "value", "--fast": "switch" },
   });
   if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
   const only = flags.get("--only")?.split(",") ?? KINDS;
@@ -138,7 +172,13 @@ function optionsOf(argv: readonly string[]): ReleaseOptions {
   if (address !== undefined && !/^https:\/\/.+/.test(address))
     throw new UsageError("--address must be an https address.");
   const program = flags.get("--program");
+  const core = flags.get("--core");
+  const named = flags.get("--platform") ?? PLATFORMS[0].id;
+  const platform = PLATFORMS.filter(isBuilt).find(({ id }) => id === named);
+  if (platform === undefined) throw new UsageError(`--platform has no ${JSON.stringify(named)} that is built here.`);
   return {
+    platform,
+    core: core === undefined ? undefined : resolve(core),
     out: resolve(flags.get("--out") ?? join(ROOT, "dist/release")),
     program: program === undefined ? null : resolve(program),
     address: address === undefined ? null : `${address.replace(/\/+$/, "")}/`,

@@ -31,21 +31,32 @@ const MIB = 1024 * 1024;
 /** Permissions of the files: a program or a library, and all others. */
 const [EXECUTABLE, READABLE] = [0o755, 0o644];
 
-const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
-const ONNXRUNTIME = join(ROOT, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64");
+const MODULES = join(ROOT, "node_modules");
 const MODELS = join(ROOT, "data/models");
 /** Files of a model's folder that are needed at run time. */
 const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|unigram\.bin|reference\.json|early-exit\.json)$/;
 
+/** A Linux for which the program is built. */
+export interface ProgramTarget {
+  /** Processor as Node names it. */
+  readonly arch: string;
+  /** Path of the native core. */
+  readonly nativeCore: string;
+  /** Folder of packages in which DuckDB's library for this processor is. */
+  readonly modules: string;
+}
+
 /**
  * Builds the folder of the program.
- * @param nativeCore path of the native core
+ * @param target default: this machine
  * @throws Error if this is not Linux x64, or if the guide or the program cannot be built
  */
-export async function buildProgram(folder: string, nativeCore = nativeLibraryPath()): Promise<void> {
+export async function buildProgram(folder: string, target: Partial<ProgramTarget> = {}): Promise<void> {
   if (process.platform !== "linux" || process.arch !== "x64") {
     throw new Error("the program can only be built on Linux x64");
   }
+  const { arch = process.arch, nativeCore = nativeLibraryPath(), modules = MODULES } = target;
+  const isForeign = arch !== process.arch;
   const guide = Bun.spawnSync([process.execPath, "run", "--silent", "docs"], { cwd: ROOT, stdout: "ignore" });
   if (!guide.success) throw new Error(`the guide cannot be built: ${guide.stderr.toString().trim()}`);
   const fresh = `${folder}.${process.pid}`;
@@ -60,7 +71,12 @@ export async function buildProgram(folder: string, nativeCore = nativeLibraryPat
     // Names are kept because class and function names appear in logs.
     minify: { whitespace: true, syntax: true, identifiers: false },
     // The program must not read settings from files that happen to be in its working directory.
-    compile: { outfile: join(fresh, "mneme"), autoloadDotenv: false, autoloadBunfig: false },
+    compile: {
+      outfile: join(fresh, "mneme"),
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      ...(isForeign && { target: bunTarget(arch) }),
+    },
     define: { "process.env.MNEME_BENCH_COMMIT": JSON.stringify(commit()) },
     plugins: [
       carryConsole(await consoleSources()),
@@ -72,16 +88,23 @@ export async function buildProgram(folder: string, nativeCore = nativeLibraryPat
     throw: false,
   });
   if (!build.success) throw new Error(build.logs.map(String).join("\n"));
-  for (const [path, file] of filesBeside(nativeCore)) {
+  for (const [path, file] of filesBeside({ arch, nativeCore, modules })) {
     const target = join(fresh, path);
     mkdirSync(dirname(target), { recursive: true });
     copyFileSync(file, target);
     chmodSync(target, path.startsWith(`${LIBRARIES_FOLDER}/`) ? EXECUTABLE : READABLE);
   }
-  stripLibraries(join(fresh, LIBRARIES_FOLDER));
+  // strip knows the libraries of this processor only
+  if (!isForeign) stripLibraries(join(fresh, LIBRARIES_FOLDER));
   writeFileSync(join(fresh, LICENCES_FILE), licencesText(await partsOfProgram()));
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
+}
+
+// Name of Bun's runtime for another processor. Bun fetches it from npm, in its own version.
+function bunTarget(arch: string): Bun.Build.CompileTarget {
+  if (arch !== "arm64") throw new Error(`Bun has no runtime for Linux on ${arch}`);
+  return "bun-linux-arm64";
 }
 
 // Removes the symbols that only debuggers read: 11 MB of DuckDB. `strip` comes with every compiler on Linux.
@@ -109,12 +132,15 @@ function commit(): string {
 
 // The files beside the executable, by their paths in its folder. All libraries go into one folder, because they search
 // for each other in their own folder (RUNPATH $ORIGIN).
-function filesBeside(nativeCore: string): readonly (readonly [path: string, file: string])[] {
+function filesBeside({ arch, nativeCore, modules }: ProgramTarget): readonly (readonly [path: string, file: string])[] {
+  const duckdb = join(modules, `@duckdb/node-bindings-linux-${arch}`);
+  // the package has the libraries of all platforms
+  const onnxruntime = join(MODULES, `onnxruntime-node/bin/napi-v6/linux/${arch}`);
   const libraries = [
-    join(DUCKDB, "libduckdb.so"),
-    join(DUCKDB, "duckdb.node"),
-    join(ONNXRUNTIME, "libonnxruntime.so.1"),
-    join(ONNXRUNTIME, "onnxruntime_binding.node"),
+    join(duckdb, "libduckdb.so"),
+    join(duckdb, "duckdb.node"),
+    join(onnxruntime, "libonnxruntime.so.1"),
+    join(onnxruntime, "onnxruntime_binding.node"),
   ].map((file) => [`${LIBRARIES_FOLDER}/${basename(file)}`, file] as const);
   const optional = new Set(OPTIONAL_MODELS.map(({ folder }) => folder));
   const folders = readdirSync(MODELS).filter((name) => existsSync(join(MODELS, name, "model.json")));

@@ -15,7 +15,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RELEASE } from "../../scripts/release/description.ts";
+import { targetMissing } from "../../native/zig.ts";
+import { PLATFORMS, RELEASE } from "../../scripts/release/description.ts";
 import { glibcOf, isNewer } from "../../scripts/release/glibc.ts";
 import { hasProgram } from "../../scripts/release/tar.ts";
 import { release } from "../../scripts/release.ts";
@@ -175,6 +176,26 @@ test("a release of the same program has the same bytes", async () => {
   const sums = readFileSync(join(first ?? "", "SHA256SUMS"), "utf8");
   expect(sums).toBe(readFileSync(join(second ?? "", "SHA256SUMS"), "utf8"));
   expect(sums).toMatch(/mneme\.rb\n[\s\S]*manylinux_2_14_x86_64\.whl/);
+});
+
+test("a release for another processor names it in each package", async () => {
+  const arm = PLATFORMS.find(({ id }) => id === "linux-arm64") ?? PLATFORMS[0];
+  const out = join(folder, "arm64");
+  const program = smallProgram("small-arm64", readFileSync(DUCKDB_BINDING));
+  const only = ["archive", "npm", "wheel", "deb"];
+  const made = await release({ out, platform: arm, program, address: null, signingKey: null, only, isFast: true });
+  expect(readdirSync(out)).toEqual(
+    expect.arrayContaining([
+      ...[`mneme-${VERSION}-linux-arm64.tar.xz`, `${RELEASE.registryName}-linux-arm64-${VERSION}.tgz`],
+      expect.stringMatching(/-manylinux_2_14_aarch64\.whl$/),
+      ...(hasProgram("dpkg-deb") ? [`mneme_${VERSION}_arm64.deb`] : []),
+    ]),
+  );
+  const reasons = made.flatMap((each) => ("notBuilt" in each ? [each.notBuilt] : []));
+  expect(reasons).toContain("linux-x64: --platform linux-x64 builds it");
+  expect(reasons.some((reason) => reason.startsWith("linux-arm64"))).toBe(false);
+  expect(targetMissing(process.arch)).toBeNull();
+  expect(targetMissing("pdp11")).toContain("rustup target add pdp11-unknown-linux-gnu");
 });
 
 test.skipIf(!hasProgram("minisign"))("a release is signed with the key of its operator", async () => {

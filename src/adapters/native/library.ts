@@ -49,9 +49,12 @@ export function nativeLibraryPath(): string {
   return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
 }
 
-/** Path of the cached build of exactly these sources for systems with at least the given glibc, such as 2.28. */
-export function portableLibraryPath(glibc: string): string {
-  return join(nativeCacheDirectory(), nativeSourceHash(), `mneme-glibc-${glibc}.node`);
+/**
+ * Path of the cached build of exactly these sources for systems with at least the given glibc, such as 2.28.
+ * @param arch processor as Node names it
+ */
+export function portableLibraryPath(glibc: string, arch: string = process.arch): string {
+  return join(nativeCacheDirectory(), nativeSourceHash(), `mneme-glibc-${glibc}-${arch}.node`);
 }
 
 /**
