@@ -151,7 +151,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await add.focus();
     await page.keyboard.press("Enter");
     await page.getByRole("textbox", { name: "Text", exact: true }).fill("The spare key is under the blue pot.");
-    await page.getByRole("button", { name: "Store", exact: true }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("link", { name: "The spare key is under the blue pot." }).waitFor();
     expect(await page.evaluate("document.activeElement !== document.body")).toBe(true);
     await page.getByRole("link", { name: "The spare key is under the blue pot." }).click();
@@ -201,7 +201,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     expect(await dialog.getByRole("button", { name: "Revoke" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
     await goTo(page, "#/projects");
-    await page.getByRole("row").filter({ hasText: "open" }).getByRole("button", { name: "More" }).click();
+    await page.getByRole("row").filter({ hasText: "current" }).getByRole("button", { name: "More" }).click();
     expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Name and plan"]);
     await page.keyboard.press("Escape");
   });
@@ -309,6 +309,9 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
       { name: "tides.md", mimeType: "text/markdown", buffer: Buffer.from("# Tides\n\nThe moon makes the tides.") },
       { name: "broken.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.7\nbroken") },
     ]);
+    // files wait for their attributes until they are sent
+    await other.getByRole("dialog").getByLabel("Tags").fill("sea");
+    await other.getByRole("button", { name: "Upload 2 files" }).click();
     const files = other.getByRole("dialog").getByRole("listitem");
     await files.filter({ hasText: "tides.md" }).getByText("completed").waitFor();
     await files.filter({ hasText: "broken.pdf" }).getByText("failed").waitFor();
@@ -345,6 +348,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other
       .getByLabel("Files", { exact: true })
       .setInputFiles([{ name, mimeType: "application/zip", buffer: archive }]);
+    await other.getByRole("button", { name: "Upload 1 file" }).click();
     const row = other.getByRole("dialog").getByRole("listitem").filter({ hasText: name });
     await row.getByText("completed").waitFor();
     await row.getByRole("link", { name }).click();
@@ -365,7 +369,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
   test("a key is made for a purpose, shown once with code, rotated and revoked", async () => {
     await goTo(page, "#/keys?new=1");
-    await page.getByRole("radio", { name: /Reading only/ }).check();
+    await page.getByRole("radio", { name: /Read only/ }).check();
     await page.getByLabel("Name").fill("Reader");
     await page.getByRole("button", { name: "Create the key" }).click();
     const secret = await page.getByRole("region", { name: "Secret of the key" }).textContent();

@@ -46,7 +46,14 @@ const PICTURES: readonly Picture[] = [
     prepare: (page) => page.getByRole("article").first().waitFor(),
   },
   { name: "playground-new", at: "playground", isEmpty: true },
-  { name: "cases", at: "cases" },
+  {
+    name: "cases",
+    at: "cases",
+    prepare: async (page) => {
+      await openFirst(page, "button", "Check each case");
+      await page.getByText("passed").nth(1).waitFor();
+    },
+  },
   { name: "cases-new", at: "cases", isEmpty: true },
   { name: "ask", at: "ask" },
   {
@@ -120,7 +127,8 @@ const PICTURES: readonly Picture[] = [
   { name: "projects", at: "projects" },
   { name: "models", at: "models" },
   { name: "models-add", at: "models?add=remote" },
-  { name: "settings", at: "settings" },
+  { name: "settings-general", at: "settings" },
+  { name: "settings", at: "settings?tab=answers" },
   { name: "settings-embedder", at: "settings?tab=embedder" },
   { name: "settings-storage", at: "settings?tab=storage" },
   { name: "settings-llm", at: "settings?tab=llm" },

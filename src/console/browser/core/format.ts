@@ -77,3 +77,13 @@ export function agoText(time: string): string {
 export function countText(value: number, one: string, many: string): string {
   return value === 1 ? t(one) : t(many, { n: numberText(value) });
 }
+
+/** The name of a language by its code; null if the code names none. */
+export function languageName(code: string | null): string | null {
+  if (code === null || code === "und") return null;
+  try {
+    return new Intl.DisplayNames(language.value, { type: "language" }).of(code) ?? code;
+  } catch {
+    return code; // not a code of a language
+  }
+}

@@ -8,6 +8,8 @@ export interface Place {
   /** Parts of the path, decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
+  /** Whether the same view had another address before. */
+  readonly isRenamed?: boolean;
 }
 
 /** Filters of an address. Null and empty ones are left out of it. */
@@ -56,6 +58,12 @@ export function setFilters(filters: Filters, isStep = false): void {
     history.replaceState(null, "", address);
     place.value = read();
   }
+}
+
+/** Gives the current view another address: what it shows got a name. The view stays open as it is. */
+export function rename(path: readonly string[], filters: Filters = {}): void {
+  history.replaceState(null, "", to(path, filters));
+  place.value = { ...read(), isRenamed: true };
 }
 
 /** The value of a filter of the current view; empty if it is not set. */

@@ -77,6 +77,7 @@ function Shell() {
   const where = path.join("/");
   useEffect(() => {
     document.title = `${title} · Mneme`;
+    if (place.peek().isRenamed === true) return;
     setIsOpen(false);
     // a new view starts at its top, with the keyboard focus in it
     if (document.querySelector("dialog[open]") === null)

@@ -38,7 +38,7 @@ export function Sidebar({ views, current, isOpen }: SidebarProps) {
       </a>
       <ProjectSwitcher />
       <Button class="find" icon={Search} run={openPalette}>
-        {t("Search or go to…")} <kbd>⌘K</kbd>
+        {t("Search or go to…")} <kbd>{/mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
       </Button>
       <nav aria-label={t("Sections")}>
         {groups.map((group) => (

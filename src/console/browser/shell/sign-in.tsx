@@ -28,7 +28,7 @@ export function SignIn() {
             verb={t("Sign in")}
             icon={ArrowRight}
             send={async () => {
-              await signIn(key.trim());
+              await signIn(/ctx_[\w-]+/.exec(key)?.[0] ?? key.trim()); // a whole line of the log has a key, too
               // the form is no longer in the page, so the focus must be set anew
               requestAnimationFrame(() => document.getElementById("main")?.focus());
             }}
@@ -45,8 +45,7 @@ export function SignIn() {
           </Form>
         </div>
         <p class="fine">
-          {t("The server wrote the first key to its log when it was started. Each key shows what it may do.")}{" "}
-          <a href="docs">{t("API reference")}</a>
+          {t("The first key is in the log of the server's first start.")} <a href="docs">{t("API reference")}</a>
         </p>
       </div>
     </main>

@@ -49,6 +49,7 @@ export {
   Server,
   Settings,
   Share2,
+  SlidersHorizontal,
   Sparkles,
   Square,
   Sun,

@@ -7,6 +7,7 @@ import { t } from "../core/i18n.ts";
 import { setFilters } from "../core/router.ts";
 import { Button, type Icon } from "./button.tsx";
 import { Check, Copy } from "./icons.ts";
+import { TintedCode } from "./tinted-code.tsx";
 import { toastError } from "./toast.tsx";
 
 interface HeadProps {
@@ -15,15 +16,19 @@ interface HeadProps {
   readonly text?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly above?: ComponentChildren;
+  /** Whether a long title is cut to one line. */
+  readonly isOneLine?: boolean;
 }
 
 /** The head of a view. */
-export function PageHead({ title, text, actions, above }: HeadProps) {
+export function PageHead({ title, text, actions, above, isOneLine }: HeadProps) {
   return (
     <header class="page-head">
       <div>
         {above}
-        <h1 dir="auto">{title}</h1>
+        <h1 dir="auto" class={isOneLine ? "cut" : ""} title={isOneLine ? title : undefined}>
+          {title}
+        </h1>
         {text && <p class="page-text">{text}</p>}
       </div>
       {actions && <div class="row">{actions}</div>}
@@ -33,6 +38,8 @@ export function PageHead({ title, text, actions, above }: HeadProps) {
 
 interface CardProps {
   readonly title?: string;
+  /** Name of a card without a title. */
+  readonly label?: string;
   readonly icon?: Icon;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -40,13 +47,13 @@ interface CardProps {
 }
 
 /** A framed part of a view. */
-export function Card({ title, icon: Shown, actions, children, class: more }: CardProps) {
+export function Card({ title, label = title, icon: Shown, actions, children, class: more }: CardProps) {
   return (
-    <section class={`card ${more ?? ""}`} aria-label={title}>
-      {title !== undefined && (
+    <section class={`card ${more ?? ""}`} aria-label={label}>
+      {(title !== undefined || actions) && (
         <header class="card-head">
           {Shown && <Shown size={16} aria-hidden="true" />}
-          <h2 dir="auto">{title}</h2>
+          {title === undefined ? <span class="spring" /> : <h2 dir="auto">{title}</h2>}
           {actions && <div class="row">{actions}</div>}
         </header>
       )}
@@ -143,14 +150,24 @@ export function CopyButton({
   );
 }
 
+interface SnippetProps {
+  readonly code: string;
+  readonly label: string;
+  /** Whether long lines are wrapped. */
+  readonly wraps?: boolean;
+}
+
 /** Code that can be copied. */
-export function Snippet({ code, label }: { readonly code: string; readonly label: string }) {
+export function Snippet({ code, label, wraps }: SnippetProps) {
   return (
-    <div class="snippet">
-      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
-        <code>{code}</code>
+    <div class={`snippet ${wraps ? "wraps" : ""}`} dir="ltr">
+      <div class="snippet-head">
+        <span aria-hidden="true">{label}</span>
+        <CopyButton text={code} />
+      </div>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <TintedCode code={code} />
       </pre>
-      <CopyButton text={code} small />
     </div>
   );
 }

@@ -1,14 +1,16 @@
 // An answer: its text as Markdown with citations, a note if the memories do not support an answer, and its sources.
 
 import type { SearchResult } from "../../core/calls.ts";
-import { countText, numberText } from "../../core/format.ts";
+import { countText, dayText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { Button } from "../../ui/button.tsx";
 import { CircleAlert, LoaderCircle, RotateCcw } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Badge, CopyButton } from "../../ui/pieces.tsx";
 import { Problem } from "../../ui/states.tsx";
+import { toastError } from "../../ui/toast.tsx";
 import { placeOf } from "../shared/memory-names.ts";
+import { citationsOf } from "./citations.ts";
 
 const Markdown = lazily(() => import("../../ui/markdown.tsx"));
 
@@ -32,11 +34,15 @@ interface AnswerProps {
 /** Shows an answer with its sources. */
 export function Answer({ turn, onSource, retry }: AnswerProps) {
   const { text, sources, state, answerState, tokens, error } = turn;
-  const cited = sources.filter((source) => source.cited === true);
-  const others = sources.filter((source) => source.cited !== true);
+  const citations = citationsOf(text, sources);
+  const cited = [...citations].filter(([, source]) => source !== null) as (readonly [number, SearchResult])[];
+  const shown = new Set(cited.map(([, source]) => source));
+  const others = sources.filter((source) => !shown.has(source));
+  const isSourceGone = state !== "writing" && [...citations.values()].includes(null);
   const open = (number: number) => {
-    const source = cited[number - 1] ?? sources[number - 1];
-    if (source !== undefined) onSource(source, number);
+    const source = citations.get(number);
+    if (source != null) onSource(source, number);
+    else if (state !== "writing") toastError(new Error(t("The source of [{n}] was deleted.", { n: number })));
   };
   return (
     <div class="answer">
@@ -63,9 +69,9 @@ export function Answer({ turn, onSource, retry }: AnswerProps) {
       {state === "stopped" && <p class="fine">{t("Stopped before it was complete.")}</p>}
       {cited.length > 0 && (
         <ul class="list source-list" aria-label={t("Sources")}>
-          {cited.map((source, at) => (
-            <li key={source.id}>
-              <SourceButton source={source} number={at + 1} onSource={onSource} />
+          {cited.map(([number, source]) => (
+            <li key={number}>
+              <SourceButton source={source} number={number} onSource={onSource} />
             </li>
           ))}
         </ul>
@@ -76,16 +82,21 @@ export function Answer({ turn, onSource, retry }: AnswerProps) {
           <ul class="list source-list">
             {others.map((source, at) => (
               <li key={source.id}>
-                <SourceButton source={source} number={cited.length + at + 1} onSource={onSource} />
+                <SourceButton source={source} number={Math.max(0, ...citations.keys()) + at + 1} onSource={onSource} />
               </li>
             ))}
           </ul>
         </details>
       )}
+      {isSourceGone && <p class="fine">{t("A source of this answer was deleted since.")}</p>}
       {state !== "writing" && (
         <div class="row answer-foot">
-          {text !== "" && <CopyButton text={text} small label={t("Copy the answer")} />}
-          {retry && <Button kind="ghost" size="small" icon={RotateCcw} label={t("Ask again")} run={retry} />}
+          {text !== "" && <CopyButton text={text} label={t("Copy")} />}
+          {retry && (
+            <Button kind="ghost" size="small" icon={RotateCcw} run={retry}>
+              {t("Ask again")}
+            </Button>
+          )}
           {tokens !== null && (
             <Badge>
               {tokens === 0 ? t("quoted, without a language model") : t("{n} tokens", { n: numberText(tokens) })}
@@ -105,13 +116,15 @@ interface SourceButtonProps {
 
 function SourceButton({ source, number, onSource }: SourceButtonProps) {
   const place = placeOf(source);
-  const title = source.metadata._memory.title ?? t("Untitled");
+  const { title: named, userId, occurred_at: at } = source.metadata._memory;
+  const title = named ?? t("Untitled");
+  const about = [place !== title && place, userId, at && dayText(at)].filter((part) => part).join(" · ");
   return (
     <button type="button" class="source" onClick={() => onSource(source, number)}>
       <span class="citation">{number}</span>
       <span class="cut" dir="auto">
         {title}
-        {place !== "" && place !== title && <span class="fine"> · {place}</span>}
+        {about !== "" && <span class="fine"> · {about}</span>}
       </span>
     </button>
   );

@@ -31,6 +31,10 @@ function WithChats({ id }: { readonly id: string | null }) {
     (cursor, signal) => call("listChats", { query: { userId, cursor, limit: 50 }, signal }),
     [userId],
   );
+  // a chat that begins in the open conversation stays in it, though its id comes into the address
+  const [begun, setBegun] = useState<ReadonlyMap<string, string>>(new Map());
+  const fresh = `new ${begun.size}`;
+  const key = id === null ? fresh : (begun.get(id) ?? id);
   const put = (chat: Chat) => pages.edit((items) => withItem(items, chat));
   return (
     <div class="ask">
@@ -80,10 +84,13 @@ function WithChats({ id }: { readonly id: string | null }) {
           {t("Chats")}
         </Button>
         <Conversation
-          key={id ?? "new"}
+          key={key}
           id={id}
           keepsChats
-          onChat={put}
+          onChat={(chat) => {
+            put(chat);
+            if (id === null) setBegun(new Map([...begun, [chat.id, fresh]]));
+          }}
           onDeleted={(gone) => pages.edit((items) => items.filter((item) => item.id !== gone))}
         />
       </div>

@@ -11,6 +11,7 @@ import { Ellipsis, Pencil, Share2, Trash2 } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { save } from "../shared/save.ts";
+import { citationsOf } from "./citations.ts";
 import type { Turn } from "./turns.ts";
 
 interface ChatMenuProps {
@@ -89,10 +90,10 @@ function RenameDialog({ chat, onChat, close }: RenameDialogProps) {
 /** Writes a chat with its sources as Markdown. */
 function markdownOf(name: string, turns: readonly Turn[]): string {
   const parts = turns.map(({ question, answer: { text, sources } }) => {
-    const cited = sources.filter((source) => source.cited === true);
-    const list = cited.map(
-      (source, at) =>
-        `${at + 1}. ${source.metadata._memory.title ?? source.memory_id}: ${source.content.replace(/\s+/g, " ")}`,
+    const list = [...citationsOf(text, sources)].flatMap(([number, source]) =>
+      source === null
+        ? []
+        : [`${number}. ${source.metadata._memory.title ?? source.memory_id}: ${source.content.replace(/\s+/g, " ")}`],
     );
     return [`## ${question}`, text, ...(list.length > 0 ? [list.join("\n")] : [])].join("\n\n");
   });

@@ -5,7 +5,7 @@ import { call } from "../../core/api.ts";
 import type { Chat, ChatHistory, SearchResult } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
-import { filterOf, setFilters, to } from "../../core/router.ts";
+import { filterOf, rename, setFilters } from "../../core/router.ts";
 import { PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Answer, type AnswerTurn } from "./answer.tsx";
@@ -26,9 +26,10 @@ interface ConversationProps {
 
 /** A conversation. If it is a stored chat, it is read from the server. */
 export function Conversation({ id, keepsChats, onChat, onDeleted }: ConversationProps) {
+  const [opened] = useState(id); // a new chat gets its id later, and is read from here on by its answers
   const chat = useResource<ChatHistory | null>(
-    async (signal) => (id === null ? null : await call("getChatHistory", { params: { id }, signal })),
-    [id],
+    async (signal) => (opened === null ? null : await call("getChatHistory", { params: { id: opened }, signal })),
+    [opened],
   );
   return (
     <div class="conversation">
@@ -74,7 +75,7 @@ function Turns({ chat: kept, keepsChats, onChat, onDeleted }: TurnsProps) {
         });
         setChat(target);
         onChat(target);
-        history.replaceState(null, "", to(["ask", target.id], { mode, userId }));
+        rename(["ask", target.id], { mode, userId });
       }
       await answerTo({ question, chatId: target?.id ?? null, mode, userId, signal: controller.signal }, edit);
     } catch (error) {

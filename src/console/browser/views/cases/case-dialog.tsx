@@ -5,8 +5,9 @@ import { call } from "../../core/api.ts";
 import type { Case } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Field, Form, listOf } from "../../ui/form.tsx";
+import { Field, Form } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { MemoryPicker } from "../shared/memory-picker.tsx";
 import { UserField } from "../shared/user-field.tsx";
 
 interface CaseDialogProps {
@@ -19,16 +20,16 @@ export function CaseDialog({ close, onStored }: CaseDialogProps) {
   const [query, setQuery] = useState("");
   const [userId, setUserId] = useState("");
   const [what, setWhat] = useState("memories");
-  const [ids, setIds] = useState("");
+  const [ids, setIds] = useState<readonly string[]>([]);
   const isNothing = what === "nothing";
   return (
     <Dialog title={t("Add a case")} close={close}>
       <Form
         label={t("Add a case")}
-        verb={t("Store")}
-        disabled={query.trim() === "" || (!isNothing && ids.trim() === "")}
+        verb={t("Add")}
+        disabled={query.trim() === "" || (!isNothing && ids.length === 0)}
         send={async () => {
-          const expected = isNothing ? { not_found: true } : { memory_ids: listOf(ids) };
+          const expected = isNothing ? { not_found: true } : { memory_ids: ids };
           const body = { query: query.trim(), expected, ...(userId.trim() !== "" && { userId: userId.trim() }) };
           onStored(await call("createCase", { body }));
           toast(t("The case was stored."));
@@ -46,16 +47,7 @@ export function CaseDialog({ close, onStored }: CaseDialogProps) {
             ["nothing", t("nothing")],
           ]}
         />
-        {!isNothing && (
-          <Field
-            name="expected"
-            label={t("Ids of the memories, separated by commas")}
-            placeholder="mem_…"
-            code
-            value={ids}
-            onValue={setIds}
-          />
-        )}
+        {!isNothing && <MemoryPicker label={t("Expected memories")} chosen={ids} onChosen={setIds} isMany />}
         <UserField
           value={userId}
           onValue={setUserId}

@@ -6,7 +6,7 @@ import type { Case } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { usePages, useResource, withItem } from "../../core/resource.ts";
 import { to } from "../../core/router.ts";
-import { rights } from "../../core/session.ts";
+import { project, rights } from "../../core/session.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { FlaskConical, ListChecks, Plus, Trash2 } from "../../ui/icons.ts";
 import { Ago, Badge, PageHead } from "../../ui/pieces.tsx";
@@ -15,6 +15,7 @@ import { type Column, Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { CaseDialog } from "./case-dialog.tsx";
+import { Outcome, useOutcomes } from "./outcomes.tsx";
 import { Runs } from "./runs.tsx";
 
 /** Maximum number of memories of a case that the table names. */
@@ -25,8 +26,9 @@ export default function Cases() {
   const mayRead = rights.value?.memoriesRead === true;
   const [isAdding, setIsAdding] = useState(false);
   const cases = usePages((cursor, signal) => call("listCases", { query: { limit: 50, cursor }, signal }), []);
+  const [outcomes, check] = useOutcomes();
   const add = (
-    <Button kind="primary" icon={Plus} run={() => setIsAdding(true)}>
+    <Button kind={cases.items?.length === 0 ? "primary" : "plain"} icon={Plus} run={() => setIsAdding(true)}>
       {t("Add a case")}
     </Button>
   );
@@ -39,15 +41,16 @@ export default function Cases() {
     {
       head: t("Question"),
       class: "main-cell",
-      cell: ({ query, userId }) =>
+      cell: ({ query, userId, mode = project.value?.default_mode }) =>
         mayRead ? (
-          <a class="quiet-link" dir="auto" href={to(["playground"], { q: query, userId })}>
+          <a class="quiet-link" dir="auto" href={to(["playground"], { q: query, userId, modes: mode })}>
             {query}
           </a>
         ) : (
           query
         ),
     },
+    ...(mayRead ? [{ head: t("Result"), cell: (one: Case) => <Outcome of={outcomes.get(one.id)} /> }] : []),
     { head: t("Expected result"), cell: (one) => <Expected of={one} /> },
     { head: t("User"), cell: ({ userId }) => userId ?? <span class="fine">{t("all")}</span> },
     { head: t("Mode"), cell: ({ mode }) => mode ?? <span class="fine">{t("default")}</span> },
@@ -57,7 +60,7 @@ export default function Cases() {
       class: "end",
       cell: (one) => (
         <Button
-          kind="ghost"
+          kind="danger"
           size="small"
           icon={Trash2}
           label={t("Delete the case “{query}”", { query: one.query })}
@@ -71,9 +74,17 @@ export default function Cases() {
       <PageHead
         title={t("Cases")}
         text={t("Questions whose answer you know. Run them before and after a change, and see what it did.")}
-        actions={add}
+        actions={cases.items?.length !== 0 && add}
       />
       {cases.items !== undefined && cases.items.length > 0 && <Runs />}
+      {mayRead && cases.items !== undefined && cases.items.length > 0 && (
+        <div class="row between">
+          <h2 class="section-title">{t("Cases")}</h2>
+          <Button size="small" icon={ListChecks} run={() => check(cases.items ?? [])}>
+            {t("Check each case")}
+          </Button>
+        </div>
+      )}
       <Table
         caption={t("Cases")}
         columns={columns}
@@ -85,16 +96,18 @@ export default function Cases() {
             title={t("No cases yet")}
             action={
               <>
+                {add}
                 {mayRead && (
                   <LinkButton icon={FlaskConical} href={to(["playground"])}>
                     {t("Open the playground")}
                   </LinkButton>
                 )}
-                {add}
               </>
             }
           >
-            {t("Ask in the playground, and say of a passage that it should be first, or that nothing should be found.")}
+            {t(
+              "Ask a question in the playground, and mark the passage that should rank first, or that no answer is expected.",
+            )}
           </Empty>
         }
       />

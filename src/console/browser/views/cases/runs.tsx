@@ -53,13 +53,14 @@ export function Runs() {
     >
       <div class="stack">
         <div class="row">
+          <span class="fine">{t("Next run")}</span>
           {MODES.map(([name, what]) => (
             <Button key={name} size="small" pressed={modes.includes(name)} title={t(what)} run={() => toggle(name)}>
               {name}
             </Button>
           ))}
-          <span class="fine">{t("Runs do not count towards your quota. They are kept for 30 days.")}</span>
         </div>
+        <p class="fine">{t("Runs do not count towards your quota. They are kept for 30 days.")}</p>
         <Loaded from={runs} lines={3}>
           {(all) => <Latest all={all} other={other} setOther={setOther} />}
         </Loaded>
@@ -95,8 +96,11 @@ function Latest({ all, other, setOther }: LatestProps) {
   }
   const comparable = earlier.filter(({ status }) => status === "completed");
   const compared = comparable.find(({ id }) => id === other) ?? comparable[0];
+  const casesOf = (run: CaseRun | undefined) => run?.results?.[0]?.cases;
+  const isUnlike = compared !== undefined && casesOf(compared) !== casesOf(latest);
   return (
     <div class="stack">
+      <h3>{t("Last run, {time}", { time: timeText(latest.created_at) })}</h3>
       {comparable.length > 0 && (
         <div class="compared">
           <Field
@@ -134,9 +138,14 @@ function Latest({ all, other, setOther }: LatestProps) {
         </table>
       </div>
       <p class="fine">
-        {t("Run of {time}", { time: timeText(latest.created_at) })}
+        {FIGURES.map(([name, title, what]) => (
+          <span key={name} class="figure-note">
+            {t(title)}: {t(what)}.{" "}
+          </span>
+        ))}
+        {isUnlike && t("The runs compared have different numbers of cases.")}
         {latest.skipped > 0 &&
-          ` · ${t("{n} searches skipped, because their memories were deleted", { n: latest.skipped })}`}
+          ` ${t("{n} searches skipped, because their memories were deleted", { n: latest.skipped })}.`}
       </p>
     </div>
   );

@@ -23,14 +23,14 @@ export default function Connect() {
   const [key, setKey] = useState("");
   if (chosen === undefined) return null;
   const groups = [
-    [t("Agents"), CLIENTS.filter(({ kind }) => kind === "agent")],
     [t("Programs"), CLIENTS.filter(({ kind }) => kind === "program")],
+    [t("Agents"), CLIENTS.filter(({ kind }) => kind === "agent")],
   ] as const;
   return (
     <div class="view">
       <PageHead
         title={t("Connect")}
-        text={t("Let an agent or a program use this server. The address below is the one of this page.")}
+        text={t("Let an agent or a program use this server.")}
         actions={
           <>
             <LinkButton icon={BookOpen} href="docs">

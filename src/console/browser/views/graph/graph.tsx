@@ -1,7 +1,7 @@
 // The graph explorer: the entities of all memories and their connections. A person can search, filter by kind and user,
 // go from neighbour to neighbour, find a path, and open the passages behind it.
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { Entity } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
@@ -9,9 +9,10 @@ import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
+import { LinkButton } from "../../ui/button.tsx";
 import { Field } from "../../ui/form.tsx";
 import { tokenOfKind } from "../../ui/graph-data.ts";
-import { Network } from "../../ui/icons.ts";
+import { Network, Plus } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
 import { Legend } from "../../ui/legend.tsx";
 import { Card, PageHead } from "../../ui/pieces.tsx";
@@ -44,7 +45,11 @@ export default function GraphExplorer() {
     [q, kind, userId],
   );
   const [path, setPath] = useState<readonly Entity[]>([]);
+  useEffect(() => {
+    if (goal === "") setPath([]);
+  }, [goal]);
   const open = (id: string) => setFilters({ entity: id }, true);
+  const isFiltered = q !== "" || kind !== "" || userId !== "";
   const known = surroundings.value;
   const picture = useMemo(() => pictureOfKnown(kind, path), [kind, path, known]); // a new object is laid out again
   return (
@@ -53,7 +58,12 @@ export default function GraphExplorer() {
         title={t("Graph")}
         text={t("Names, titles, identifiers and dates that your memories mention, and how they connect.")}
       />
-      <div class="filters" role="search" aria-label={t("Filters")}>
+      <div
+        class="filters"
+        role="search"
+        aria-label={t("Filters")}
+        hidden={!isFiltered && list.value !== undefined && list.value.length === 0}
+      >
         <Field
           name="q"
           label={t("Name contains")}
@@ -84,7 +94,18 @@ export default function GraphExplorer() {
         {(entities) =>
           entities.length === 0 ? (
             <Card>
-              <Empty icon={Network} title={t("No entities")}>
+              <Empty
+                icon={Network}
+                title={t("No entities")}
+                action={
+                  !isFiltered &&
+                  rights.value?.memoriesWrite === true && (
+                    <LinkButton kind="primary" icon={Plus} href="#/memories?add=text">
+                      {t("Add a memory")}
+                    </LinkButton>
+                  )
+                }
+              >
                 {t("Names, titles, quotes, identifiers and dates in a text become entities that connect memories.")}
               </Empty>
             </Card>

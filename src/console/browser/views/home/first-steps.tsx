@@ -46,7 +46,7 @@ export function FirstSteps() {
   if (isClosed || found === undefined) return null;
   const steps: readonly Step[] = [
     ...(known !== null && mayAdd(known)
-      ? [{ title: t("Store a memory"), href: to(["memories"], { add: "text" }), isDone: found.hasMemory }]
+      ? [{ title: t("Add a memory"), href: to(["memories"], { add: "text" }), isDone: found.hasMemory }]
       : []),
     ...(known !== null && mayAsk(known)
       ? [{ title: t("Ask a question"), href: to(["ask"]), isDone: found.hasChat }]
@@ -61,6 +61,7 @@ export function FirstSteps() {
         ]
       : []),
   ];
+  const next = steps.find(({ isDone }) => !isDone);
   const done = steps.filter(({ isDone }) => isDone).length;
   if (steps.length === 0 || (done === steps.length && !found.hasSample)) return null;
   const close = () => {
@@ -79,9 +80,9 @@ export function FirstSteps() {
         </>
       }
     >
-      <ol class="list steps">
+      <ol class={`list steps ${steps.length - done <= 1 ? "few" : ""}`}>
         {steps.map(({ title, href, isDone }) => (
-          <li key={title} class={isDone ? "done" : ""}>
+          <li key={title} class={isDone ? "done" : title === next?.title ? "next" : ""}>
             <span class="step-mark">{isDone && <Check size={14} aria-hidden="true" />}</span>
             <a href={href}>{title}</a>
             {isDone && <span class="aside">{t("done")}</span>}

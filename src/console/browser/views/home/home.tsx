@@ -36,7 +36,7 @@ export default function Home() {
           <>
             {known?.memoriesRead && (
               <LinkButton icon={FlaskConical} href="#/playground">
-                {t("Search")}
+                {t("Playground")}
               </LinkButton>
             )}
             {known !== null && mayAdd(known) && (

@@ -24,19 +24,24 @@ interface Purpose {
 const PURPOSES: readonly Purpose[] = [
   {
     name: "agent",
-    title: "An agent",
-    text: "stores, searches and asks, over MCP or the API",
+    title: "Agent",
+    text: "Stores, searches and asks, over MCP or the API",
     scopes: ["memories:read", "memories:write", "query"],
   },
   {
     name: "app",
-    title: "An application",
-    text: "also keeps chats and users",
+    title: "Application",
+    text: "Everything an agent may, and also keeps chats and users",
     scopes: ["memories:read", "memories:write", "query", "chats:read", "chats:write", "users:read", "users:write"],
   },
-  { name: "read", title: "Reading only", text: "searches and lists, changes nothing", scopes: ["memories:read"] },
-  { name: "ingest", title: "Importing", text: "stores memories, reads none", scopes: ["memories:write"] },
-  { name: "all", title: "Everything in the project", text: "for a person who operates it", scopes: ["*"] },
+  { name: "read", title: "Read only", text: "Searches and lists, changes nothing", scopes: ["memories:read"] },
+  { name: "ingest", title: "Import only", text: "Stores memories, reads none", scopes: ["memories:write"] },
+  {
+    name: "all",
+    title: "Full access",
+    text: "Everything in the project, for the person who operates it",
+    scopes: ["*"],
+  },
 ];
 
 interface KeyWizardProps {
@@ -75,7 +80,7 @@ export function KeyWizard({ close, onCreated }: KeyWizardProps) {
       >
         <fieldset>
           <legend>{t("What is it for?")}</legend>
-          <div class="choices">
+          <div class="choices list-of">
             {PURPOSES.map((one) => (
               <label key={one.name} class="choice">
                 <input type="radio" name="purpose" checked={purpose === one.name} onChange={() => choose(one)} />

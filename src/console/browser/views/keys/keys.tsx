@@ -61,11 +61,15 @@ export default function Keys() {
             head: t("Scopes"),
             cell: ({ scopes, userId }) => (
               <span class="badges">
-                {scopes.map((scope) => (
-                  <Badge key={scope} tone={scope === "admin" ? "warn" : "neutral"}>
-                    {scope === "*" ? t("all but admin") : scope}
-                  </Badge>
-                ))}
+                {scopes.includes("*") && scopes.includes("admin") ? (
+                  <Badge tone="warn">{t("all scopes")}</Badge>
+                ) : (
+                  scopes.map((scope) => (
+                    <Badge key={scope} tone={scope === "admin" ? "warn" : "neutral"}>
+                      {scope === "*" ? t("all but admin") : scope}
+                    </Badge>
+                  ))
+                )}
                 {userId !== null && <Badge tone="accent">{t("only {id}", { id: userId })}</Badge>}
               </span>
             ),

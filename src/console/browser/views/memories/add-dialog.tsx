@@ -38,7 +38,7 @@ export function AddDialog({ kind, onStored, close }: AddDialogProps) {
           ]}
         />
         {shown === "files" ? (
-          <Uploads attributes={attributes} onStored={onStored}>
+          <Uploads attributes={attributes} onStored={onStored} close={close}>
             <AttributeFields value={attributes} onValue={setAttributes} isForFiles />
           </Uploads>
         ) : (
@@ -75,7 +75,7 @@ function TextForm({ isPage, attributes, onStored, close, children }: TextFormPro
     close();
   };
   return (
-    <Form label={t("Add a memory")} verb={t("Store")} icon={Plus} disabled={text.trim() === ""} send={send}>
+    <Form label={t("Add a memory")} verb={t("Add")} icon={Plus} disabled={text.trim() === ""} send={send}>
       {isPage ? (
         <Field
           name="url"

@@ -52,7 +52,7 @@ export function AttributeFields({ value, onValue, isForFiles = false }: Attribut
   return (
     <>
       <div class="columns narrow">
-        {!isForFiles && field("title", t("Title"), { hint: t("Optional: it is found by itself") })}
+        {!isForFiles && field("title", t("Title"), { hint: t("Generated if empty") })}
         {field("tags", t("Tags"), { hint: t("Separated by commas") })}
         {rights.value?.isConfined === false &&
           field("userId", t("User"), { hint: t("Optional. Who the memory belongs to.") })}

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
-import { bytesText, dayText } from "../../core/format.ts";
+import { bytesText, dayText, languageName } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { keepPreference, preference } from "../../core/storage.ts";
 import { Columns3 } from "../../ui/icons.ts";
@@ -26,27 +26,27 @@ export const COLUMNS: readonly MemoryColumn[] = [
   {
     name: "status",
     title: "Status",
-    width: "minmax(7rem, 7.5rem)",
-    cell: (memory) => <StatusBadge memory={memory} />,
+    width: "6.5rem",
+    cell: (memory) => <StatusBadge memory={memory} isQuiet />,
     sortBy: ({ status }) => status,
   },
   {
     name: "type",
     title: "Type",
-    width: "minmax(5.5rem, 7rem)",
+    width: "5.25rem",
     cell: ({ type }) => type,
     sortBy: ({ type }) => type ?? "",
   },
   {
     name: "tags",
     title: "Tags",
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(7rem, 9rem)",
     cell: ({ tags }) => tags?.map((tag) => <Badge key={tag}>{tag}</Badge>),
   },
   {
     name: "user",
     title: "User",
-    width: "minmax(5.5rem, 7rem)",
+    width: "5.25rem",
     cell: ({ userId }) => userId,
     sortBy: ({ userId }) => userId ?? "",
   },
@@ -68,7 +68,7 @@ export const COLUMNS: readonly MemoryColumn[] = [
     name: "language",
     title: "Language",
     width: "minmax(6rem, 7rem)",
-    cell: ({ language }) => language,
+    cell: ({ language }) => languageName(language),
     sortBy: ({ language }) => language ?? "",
   },
   {
@@ -95,7 +95,7 @@ export const COLUMNS: readonly MemoryColumn[] = [
   {
     name: "created",
     title: "Stored",
-    width: "minmax(6.5rem, 7.5rem)",
+    width: "6rem",
     cell: ({ created_at }) => <Ago time={created_at} />,
     sortBy: ({ created_at }) => created_at,
   },

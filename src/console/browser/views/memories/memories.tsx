@@ -10,7 +10,7 @@ import { filterOf, go, setFilters } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/form.tsx";
-import { Brain, Plus, RefreshCw, Upload, X } from "../../ui/icons.ts";
+import { Brain, Plus, RefreshCw, SlidersHorizontal, Upload, X } from "../../ui/icons.ts";
 import { PageHead } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import MemoryPage from "../memory/memory.tsx";
@@ -53,6 +53,8 @@ function MemoryList() {
   useFollowed(pages.items, put);
   const chosen = (pages.items ?? []).filter(({ id }) => selected.has(id));
   const isFiltered = Object.keys(filters).length > 0;
+  // an empty project has nothing to filter, and says itself what to do
+  const isBare = pages.items?.length === 0 && !isFiltered;
   return (
     <div class="view wide">
       <PageHead
@@ -66,9 +68,13 @@ function MemoryList() {
         }
         actions={
           <>
-            <Button icon={RefreshCw} label={t("Refresh")} run={pages.reload} />
-            <ColumnMenu columns={columns} onColumns={setColumns} />
-            {mayWrite && (
+            {!isBare && (
+              <>
+                <Button icon={RefreshCw} label={t("Refresh")} run={pages.reload} />
+                <ColumnMenu columns={columns} onColumns={setColumns} />
+              </>
+            )}
+            {mayWrite && !isBare && (
               <>
                 <Button icon={Upload} run={() => setFilters({ add: "files" })}>
                   {t("Upload files")}
@@ -81,7 +87,7 @@ function MemoryList() {
           </>
         }
       />
-      <FilterBar filters={filters} />
+      {!isBare && <FilterBar filters={filters} />}
       <MemoryTable
         pages={pages}
         columns={columns}
@@ -146,7 +152,7 @@ function FilterBar({ filters }: { readonly filters: Readonly<Record<string, stri
     />
   );
   return (
-    <div class="filters" role="search" aria-label={t("Filters")}>
+    <div class={`filters folds ${isOpen ? "open" : ""}`} role="search" aria-label={t("Filters")}>
       <Field
         name="q"
         label={t("Title contains")}
@@ -193,7 +199,7 @@ function FilterBar({ filters }: { readonly filters: Readonly<Record<string, stri
         </>
       )}
       {!isOpen && (
-        <Button kind="ghost" icon={Plus} run={() => setIsOpen(true)}>
+        <Button kind="ghost" icon={SlidersHorizontal} class="filters-more" run={() => setIsOpen(true)}>
           {t("More filters")}
         </Button>
       )}

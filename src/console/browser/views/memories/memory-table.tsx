@@ -1,8 +1,7 @@
 // The table of memories. The page contains only the visible rows, so that 10,000 memories scroll smoothly.
 
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
 import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
@@ -10,11 +9,17 @@ import type { Pages } from "../../core/resource.ts";
 import { filterOf, setFilters, to } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { ArrowDown, ArrowUp } from "../../ui/icons.ts";
+import { Ago, Badge } from "../../ui/pieces.tsx";
 import { Problem, Skeleton } from "../../ui/states.tsx";
 import { nameOf } from "../shared/memory-names.ts";
+import { StatusBadge } from "../shared/status.tsx";
 import { COLUMNS, type MemoryColumn } from "./columns.tsx";
+import { useIsNarrow, useVirtual } from "./rows.ts";
 
 const ROW_PX = 44;
+/** Height of a row on a narrow window, where it is a title with a line of attributes. */
+const CARD_PX = 68;
+const HEAD_PX = 38;
 /** Number of rows before the end at which the next page is loaded. */
 const ROWS_AHEAD = 30;
 /** Maximum number of rows of a table that has no scrolling frame of its own. */
@@ -93,15 +98,24 @@ interface RowsProps {
 
 function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const virtual = useVirtual(frame, rows.length);
+  const isNarrow = useIsNarrow();
+  const rowPx = isNarrow ? CARD_PX : ROW_PX;
+  const virtual = useVirtual(frame, rows.length, rowPx);
   const seenLast = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {
     if (onEnd !== null && (frame.current?.scrollTop ?? 0) > 0 && seenLast >= rows.length - ROWS_AHEAD) onEnd();
   }, [seenLast, rows.length, onEnd]);
   const [last, setLast] = useState<string | null>(null);
-  const tracks = [onSelected !== null && "1.5rem", "minmax(14rem, 4fr)", ...columns.map(({ width }) => width)];
-  const least = tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
+  const tracks = isNarrow
+    ? [onSelected !== null && "2.75rem", "minmax(0, 1fr)"]
+    : [onSelected !== null && "1.5rem", "minmax(14rem, 1fr)", ...columns.map(({ width }) => width)];
+  const shown = isNarrow ? [] : columns;
+  const least = isNarrow
+    ? 0
+    : tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
   const template = { gridTemplateColumns: tracks.filter(Boolean).join(" ") };
+  // whole rows, so that none is cut at the lower edge
+  const seenRows = Math.max(6, Math.floor((innerHeight * 0.7 - HEAD_PX) / rowPx));
   const areAllSelected = rows.length > 0 && rows.every(({ id }) => selected.has(id));
 
   const select = (id: string, isRange: boolean) => {
@@ -123,7 +137,10 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
       aria-label={t("Memories")}
       aria-rowcount={rows.length + 1}
       tabIndex={0}
-      style={{ maxHeight: rows.length > ROWS_IN_PAGE ? "min(70vh, 60rem)" : undefined, "--least": `${least}rem` }}
+      style={{
+        maxHeight: rows.length > ROWS_IN_PAGE ? `${HEAD_PX + seenRows * rowPx + 2}px` : undefined,
+        "--least": `${least}rem`,
+      }}
     >
       <div class="grid-inner" role="presentation">
         <div role="rowgroup" class="grid-head">
@@ -134,12 +151,15 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                   type="checkbox"
                   aria-label={t("Select all loaded memories")}
                   checked={areAllSelected}
+                  ref={(box) => {
+                    if (box !== null) box.indeterminate = !areAllSelected && rows.some(({ id }) => selected.has(id));
+                  }}
                   onChange={() => onSelected(areAllSelected ? new Set() : new Set(rows.map(({ id }) => id)))}
                 />
               </div>
             )}
             <Head name="name" title={t("Memory")} />
-            {columns.map(({ name, title, sortBy }) =>
+            {shown.map(({ name, title, sortBy }) =>
               sortBy === undefined ? (
                 <div key={name} role="columnheader">
                   {t(title)}
@@ -161,25 +181,30 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                 role="row"
                 aria-rowindex={index + 2}
                 class={`grid-row ${selected.has(memory.id) ? "selected" : ""}`}
-                style={{ ...template, transform: `translateY(${start}px)`, height: `${ROW_PX}px` }}
+                style={{ ...template, transform: `translateY(${start}px)`, height: `${rowPx}px` }}
               >
                 {onSelected !== null && (
                   <div role="cell">
-                    <input
-                      type="checkbox"
-                      aria-label={t("Select {name}", { name })}
-                      checked={selected.has(memory.id)}
-                      onClick={(event) => select(memory.id, event.shiftKey)}
-                    />
+                    <label class="tick">
+                      <input
+                        type="checkbox"
+                        aria-label={t("Select {name}", { name })}
+                        checked={selected.has(memory.id)}
+                        onClick={(event) => select(memory.id, event.shiftKey)}
+                      />
+                    </label>
                   </div>
                 )}
-                <div role="cell" class="cut">
-                  <a href={to(["memories", memory.id])} dir="auto" title={name}>
-                    {name}
-                  </a>
-                  {memory.superseded_by !== null && <span class="fine"> · {t("superseded")}</span>}
+                <div role="cell" class="stack-lines">
+                  <span class="name-line">
+                    <a href={to(["memories", memory.id])} class="cut" dir="auto" title={name}>
+                      {name}
+                    </a>
+                    {memory.superseded_by !== null && <Badge>{t("superseded")}</Badge>}
+                  </span>
+                  {isNarrow && <MetaLine memory={memory} />}
                 </div>
-                {columns.map(({ name: column, cell }) => (
+                {shown.map(({ name: column, cell }) => (
                   <div key={column} role="cell" class="cut" dir="auto">
                     {cell(memory)}
                   </div>
@@ -190,6 +215,19 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** The attributes of a memory in one line. */
+function MetaLine({ memory }: { readonly memory: Memory }) {
+  return (
+    <span class="meta-line fine">
+      {memory.status !== "completed" && <StatusBadge memory={memory} />}
+      <span class="cut" dir="auto">
+        <Ago time={memory.created_at} />
+        {[memory.type, memory.userId, ...(memory.tags ?? [])].map((part) => part && ` · ${part}`)}
+      </span>
+    </span>
   );
 }
 
@@ -221,28 +259,4 @@ function sorted(items: readonly Memory[], sort: string): readonly Memory[] {
 /** Minimum width of a column's track in rem. The table gets the sum, so that it scrolls before a column collapses. */
 function leastOf(track: string): number {
   return Number(/([\d.]+)rem/.exec(track)?.[1] ?? 0);
-}
-
-/** TanStack's virtualizer, which says which rows of a frame are visible. */
-function useVirtual(
-  frame: { readonly current: HTMLDivElement | null },
-  count: number,
-): Virtualizer<HTMLDivElement, Element> {
-  const [, render] = useReducer((round: number, _: undefined) => round + 1, 0);
-  const options = {
-    count,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    initialRect: { width: 800, height: 700 },
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange: () => render(undefined),
-  };
-  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
-  virtual.setOptions(options);
-  useEffect(() => virtual._didMount(), [virtual]);
-  useEffect(() => virtual._willUpdate());
-  return virtual;
 }

@@ -4,12 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { call, pause } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
-import { bytesText } from "../../core/format.ts";
+import { bytesText, countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
 import { upload } from "../../core/upload.ts";
 import { Button } from "../../ui/button.tsx";
-import { FileText, Upload } from "../../ui/icons.ts";
+import { DialogFoot } from "../../ui/dialog.tsx";
+import { FileText, Upload, X } from "../../ui/icons.ts";
 import { Badge, Meter } from "../../ui/pieces.tsx";
 import { messageOf, toastError } from "../../ui/toast.tsx";
 import { StatusBadge } from "../shared/status.tsx";
@@ -31,15 +32,18 @@ interface Transfer {
 interface UploadsProps {
   readonly attributes: Attributes;
   readonly onStored: (memory: Memory) => void;
+  readonly close: () => void;
   readonly children: ComponentChildren;
 }
 
 let count = 0;
 
 /** An area for files, and a list of the uploads. */
-export function Uploads({ attributes, onStored, children }: UploadsProps) {
+export function Uploads({ attributes, onStored, close, children }: UploadsProps) {
   const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
+  const [staged, setStaged] = useState<readonly File[]>([]);
   const [isOver, setIsOver] = useState(false);
+  const stage = (files: readonly File[]) => setStaged((before) => [...before, ...files]);
   const input = useRef<HTMLInputElement>(null);
   const edit = (id: number, part: Partial<Transfer>) =>
     setTransfers((before) => before.map((one) => (one.id === id ? { ...one, ...part } : one)));
@@ -75,13 +79,13 @@ export function Uploads({ attributes, onStored, children }: UploadsProps) {
         onDrop={(event) => {
           event.preventDefault();
           setIsOver(false);
-          void send([...(event.dataTransfer?.files ?? [])]);
+          stage([...(event.dataTransfer?.files ?? [])]);
         }}
       >
         <Upload size={24} aria-hidden="true" />
-        <p>{t("Drop files here")}</p>
+        <p class="with-pointer">{t("Drop files here")}</p>
         <p class="fine">{t("Documents, pages, mail, pictures, books, archives and code, up to 100 MB each")}</p>
-        <Button kind="primary" autofocus run={() => input.current?.click()}>
+        <Button autofocus run={() => input.current?.click()}>
           {t("Choose files")}
         </Button>
         <input
@@ -91,11 +95,31 @@ export function Uploads({ attributes, onStored, children }: UploadsProps) {
           hidden
           aria-label={t("Files")}
           onChange={(event) => {
-            void send([...(event.currentTarget.files ?? [])]);
+            stage([...(event.currentTarget.files ?? [])]);
             event.currentTarget.value = "";
           }}
         />
       </div>
+      {staged.length > 0 && (
+        <ul class="list stack tight" aria-label={t("Files")}>
+          {staged.map((file, at) => (
+            <li key={`${file.name} ${at}`} class="transfer">
+              <FileText size={18} aria-hidden="true" />
+              <span class="grow cut" dir="auto">
+                {file.name}
+              </span>
+              <span class="fine number">{bytesText(file.size)}</span>
+              <Button
+                kind="ghost"
+                size="small"
+                icon={X}
+                label={t("Remove {name}", { name: file.name })}
+                run={() => setStaged(staged.filter((_, index) => index !== at))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
       {children}
       <ul class="list stack tight" aria-live="polite">
         {transfers.map((transfer) => (
@@ -127,6 +151,20 @@ export function Uploads({ attributes, onStored, children }: UploadsProps) {
           </li>
         ))}
       </ul>
+      <DialogFoot>
+        <Button run={close}>{transfers.length > 0 && staged.length === 0 ? t("Done") : t("Cancel")}</Button>
+        <Button
+          kind="primary"
+          icon={Upload}
+          disabled={staged.length === 0}
+          run={() => {
+            setStaged([]);
+            void send(staged);
+          }}
+        >
+          {staged.length === 0 ? t("Upload files") : countText(staged.length, "Upload 1 file", "Upload {n} files")}
+        </Button>
+      </DialogFoot>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { go, to } from "../../core/router.ts";
+import { LinkButton } from "../../ui/button.tsx";
 import type { Graph } from "../../ui/graph-data.ts";
 import { Network } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
@@ -29,7 +30,11 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
   if (entities.length === 0) {
     return (
       <Card>
-        <Empty icon={Network} title={t("No entities")}>
+        <Empty
+          icon={Network}
+          title={t("No entities in this memory")}
+          action={<LinkButton href={to(["graph"])}>{t("Open the project's graph")}</LinkButton>}
+        >
           {t("Names, titles, quotes, identifiers and dates in a text become entities that connect memories.")}
         </Empty>
       </Card>
@@ -37,7 +42,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
   }
   return (
     <div class="stack">
-      <Card title={t("Picture")}>
+      <Card label={t("Picture")}>
         <GraphPicture
           label={t("Entities of this memory and memories that share them")}
           graph={pictureOf(memory, graph)}

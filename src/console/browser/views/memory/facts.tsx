@@ -2,7 +2,7 @@
 
 import { readFile } from "../../core/api.ts";
 import type { Memory } from "../../core/calls.ts";
-import { bytesText, dayText, numberText, timeText } from "../../core/format.ts";
+import { bytesText, dayText, languageName, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
@@ -32,7 +32,7 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
             ),
           ],
           [t("Type"), memory.type && <a href={to(["memories"], { type: memory.type })}>{memory.type}</a>],
-          [t("Language"), memory.language],
+          [t("Language"), languageName(memory.language)],
           [
             t("User"),
             userId !== null && (
@@ -42,7 +42,14 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           [t("Agent"), memory.agentId],
           [t("Session"), memory.sessionId],
           [t("External id"), memory.externalId],
-          [t("File"), source && `${source.filename} · ${source.media_type} · ${bytesText(source.bytes)}`],
+          [
+            t("File"),
+            source && (
+              <span title={source.media_type}>
+                {source.filename} · {bytesText(source.bytes)}
+              </span>
+            ),
+          ],
           [
             t("In the file"),
             typeof source?.container === "string" && (
@@ -54,7 +61,7 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           ],
           [t("Address"), source?.url],
           [t("Passages"), memory.chunk_count !== undefined && numberText(memory.chunk_count)],
-          [t("Extracted by"), memory.extraction],
+          [t("Extracted by"), memory.extraction && (EXTRACTIONS[memory.extraction]?.() ?? memory.extraction)],
           [t("Occurred"), memory.occurred_at && dayText(memory.occurred_at)],
           [t("Stored"), timeText(memory.created_at)],
           [t("Changed"), isUpdated && timeText(memory.updated_at)],
@@ -85,6 +92,11 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
     </div>
   );
 }
+
+const EXTRACTIONS: Readonly<Record<string, () => string>> = {
+  local: () => t("rules on this server"),
+  llm: () => t("the language model"),
+};
 
 function Original({ memory: { id, source } }: { readonly memory: Memory }) {
   const download = async () => saveFile(source?.filename ?? id, await readFile("getMemoryFile", { params: { id } }));

@@ -73,6 +73,7 @@ function Shown({ memory, reload, set }: ShownProps) {
           </a>
         }
         title={nameOf(memory)}
+        isOneLine
         text={
           <span class="row">
             <StatusBadge memory={memory} /> <Id text={memory.id} />
@@ -93,7 +94,11 @@ function Shown({ memory, reload, set }: ShownProps) {
                 {t("Edit")}
               </Button>
             )}
-            {mayWrite && <Button kind="danger" icon={Trash2} label={t("Delete")} run={() => askToDelete(memory)} />}
+            {mayWrite && (
+              <Button kind="danger" icon={Trash2} run={() => askToDelete(memory)}>
+                {t("Delete")}
+              </Button>
+            )}
           </>
         }
       />
@@ -117,29 +122,29 @@ function Shown({ memory, reload, set }: ShownProps) {
         </div>
       )}
       {memory.superseded_by !== null && (
-        <p class="banner">
+        <p class="banner wide">
           {t("A newer memory supersedes this one.")} <a href={to(["memories", memory.superseded_by])}>{t("Open it")}</a>
         </p>
       )}
+      <Tabs
+        label={t("Parts of the memory")}
+        current={tab}
+        tabs={[
+          ["text", t("Text")],
+          ["relations", relations.length === 0 ? t("Relations") : t("Relations ({n})", { n: relations.length })],
+          ["history", t("History")],
+          ["graph", t("Graph")],
+          ["json", "JSON"],
+        ]}
+      />
       <div class="memory">
         <div class="stack">
-          <Tabs
-            label={t("Parts of the memory")}
-            current={tab}
-            tabs={[
-              ["text", t("Text")],
-              ["relations", relations.length === 0 ? t("Relations") : t("Relations ({n})", { n: relations.length })],
-              ["history", t("History")],
-              ["graph", t("Graph")],
-              ["json", "JSON"],
-            ]}
-          />
           {tab === "text" && <MemoryText memory={memory} />}
           {tab === "text" && memory.parts !== undefined && memory.parts.total > 0 && <ContainerParts memory={memory} />}
           {tab === "relations" && <Relations memory={memory} reload={reload} />}
           {tab === "history" && <MemoryHistory memory={memory} reload={reload} />}
           {tab === "graph" && <MemoryEntities memory={memory} />}
-          {tab === "json" && <Snippet label="JSON" code={JSON.stringify(memory, null, 2)} />}
+          {tab === "json" && <Snippet label="JSON" code={JSON.stringify(memory, null, 2)} wraps />}
         </div>
         <Card title={t("Details")}>
           <MemoryFacts memory={memory} />

@@ -13,6 +13,7 @@ import { Check, GitMerge, Plus, Undo2, X } from "../../ui/icons.ts";
 import { Ago, Badge, Card } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { MemoryPicker } from "../shared/memory-picker.tsx";
 
 /** Text for each type of relation, from the point of view of this memory. */
 export const RELATION_TEXTS: Readonly<Record<Relation["type"], string>> = {
@@ -35,7 +36,7 @@ export function Relations({ memory, reload }: RelationsProps) {
   const relations = memory.relations ?? [];
   const add = mayWrite && memory.status === "completed" && (
     <Button size="small" icon={Plus} run={() => setIsAdding(true)}>
-      {t("Say what it is to another")}
+      {t("Set a relation")}
     </Button>
   );
   return (
@@ -101,7 +102,7 @@ function RelationRow({ memory, relation, reload, mayWrite }: RelationRowProps) {
         )}
         {mayWrite && by === "person" && (
           <Button size="small" icon={Undo2} run={() => forget(memory.id, other, reload)}>
-            {t("Forget what was said")}
+            {t("Undo this decision")}
           </Button>
         )}
       </div>
@@ -118,10 +119,11 @@ function RelationDialog({ memory, reload, close }: RelationsProps & { readonly c
   const [other, setOther] = useState("");
   const [type, setType] = useState<string>("supersedes");
   return (
-    <Dialog title={t("Say what it is to another")} close={close}>
+    <Dialog title={t("Set a relation")} close={close}>
       <Form
         label={t("Relation")}
         verb={t("Save")}
+        disabled={other === ""}
         send={async () => {
           await call("setRelation", { params: { id: memory.id }, body: { memory_id: other.trim(), type } });
           reload();
@@ -138,12 +140,11 @@ function RelationDialog({ memory, reload, close }: RelationsProps & { readonly c
             ["none", t("is unrelated to")],
           ]}
         />
-        <Field
-          name="memory_id"
-          label={t("Id of the other memory")}
-          value={other}
-          onValue={setOther}
-          placeholder="mem_…"
+        <MemoryPicker
+          label={t("The other memory")}
+          chosen={other === "" ? [] : [other]}
+          except={memory.id}
+          onChosen={([id = ""]) => setOther(id)}
         />
       </Form>
     </Dialog>

@@ -24,7 +24,7 @@ export function MemoryText({ memory: { content } }: { readonly memory: Memory })
   const isMarkdown = passage === null && dialogue === null && filterOf("as") === "markdown";
   return (
     <Card
-      title={t("Text")}
+      label={t("Text")}
       actions={
         <>
           {dialogue === null && (

@@ -9,7 +9,7 @@ import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { Boxes, Plus } from "../../ui/icons.ts";
-import { Badge, PageHead } from "../../ui/pieces.tsx";
+import { PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { AddModel } from "./add-model.tsx";
 import { ModelActions } from "./model-actions.tsx";
@@ -34,6 +34,7 @@ export default function Models() {
     const { data } = await call("listProjects", { query: { limit: 100 }, signal });
     return new Map(data.map(({ id, name }) => [id, name]));
   }, []);
+  const heads = [t("Model"), t("Task"), t("Used by"), t("Status"), t("Languages"), t("Input limit")];
   const add = (
     <Button kind="primary" icon={Plus} run={() => setFilters({ add: "remote" })}>
       {t("Add a model")}
@@ -53,13 +54,34 @@ export default function Models() {
           all.length === 0 ? (
             <Empty icon={Boxes} title={t("No models yet")} action={add} />
           ) : (
-            <ul class="list stack">
-              {all.map((model) => (
-                <li key={model.id}>
-                  <ModelCard model={model} projects={projects.value ?? new Map()} onChanged={models.reload} />
-                </li>
-              ))}
-            </ul>
+            <div class="table-frame">
+              <table>
+                <caption class="aside">{t("Models")}</caption>
+                <thead>
+                  <tr>
+                    {heads.map((head) => (
+                      <th key={head} scope="col">
+                        {head}
+                      </th>
+                    ))}
+                    <th scope="col" class="end">
+                      <span class="aside">{t("Actions")}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((model) => (
+                    <ModelRow
+                      key={model.id}
+                      model={model}
+                      heads={heads}
+                      projects={projects.value ?? new Map()}
+                      onChanged={models.reload}
+                    />
+                  ))}
+                </tbody>
+              </table>
+            </div>
           )
         }
       </Loaded>
@@ -82,52 +104,63 @@ function isInProgress({ status, calibration_job: job }: InstalledModel): boolean
   return status === "downloading" || status === "checking" || (job !== null && job.state !== "failed");
 }
 
-interface ModelCardProps {
+interface ModelRowProps {
   readonly model: InstalledModel;
+  readonly heads: readonly string[];
   readonly projects: ReadonlyMap<string, string>;
   readonly onChanged: () => void;
 }
 
-function ModelCard({ model, projects, onChanged }: ModelCardProps) {
+function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
   const { id, task, kind, dimensions, tokens_max: tokens, languages, licence, source, remote, used_by: users } = model;
-  const facts = [
+  const about = [
+    t(KINDS[kind]),
     dimensions !== null && t("{n} dimensions", { n: numberText(dimensions) }),
-    tokens !== null && t("{n} tokens of a text", { n: numberText(tokens) }),
-    languages.length > 0 && languagesText(languages),
     licence,
-    users.length > 0 &&
-      t("used by {names}", { names: users.map((user) => `“${projects.get(user) ?? user}”`).join(", ") }),
   ].filter((fact) => typeof fact === "string" && fact !== "");
+  const origin = remote === null ? source : `${remote.api} · ${remote.base_url} · ${remote.model}`;
+  const cells = [
+    t(TASKS[task]),
+    users.length > 0 ? users.map((user) => projects.get(user) ?? user).join(", ") : <span class="fine">–</span>,
+    <span class="badges" key="status">
+      <ModelState model={model} />
+      {task !== "read" && <CalibrationState model={model} />}
+    </span>,
+    languagesOf(languages),
+    tokens === null ? <span class="fine">–</span> : t("{n} tokens", { n: numberText(tokens) }),
+  ];
   return (
-    <section class="card model" aria-label={id}>
-      <header class="card-head">
-        <h2 dir="auto">{id}</h2>
+    <tr aria-label={id}>
+      <td class="main-cell" data-head={heads[0]}>
+        <span class="stack-lines">
+          <span dir="auto">{id}</span>
+          <span class="fine plain-note" dir="auto">
+            {about.join(" · ")}
+          </span>
+          {origin !== null && (
+            <span class="fine plain-note break" dir="ltr">
+              {origin}
+            </span>
+          )}
+          {model.error !== null && <span class="field-error plain-note">{model.error}</span>}
+          {model.calibration_job?.error && <span class="field-error plain-note">{model.calibration_job.error}</span>}
+        </span>
+      </td>
+      {cells.map((cell, at) => (
+        <td key={heads[at + 1]} data-head={heads[at + 1]}>
+          {cell}
+        </td>
+      ))}
+      <td class="end">
         <ModelActions model={model} onChanged={onChanged} />
-      </header>
-      <p class="badges">
-        <Badge>{t(TASKS[task])}</Badge>
-        <Badge>{t(KINDS[kind])}</Badge>
-        <ModelState model={model} />
-        {task !== "read" && <CalibrationState model={model} />}
-      </p>
-      {facts.length > 0 && (
-        <p class="fine" dir="auto">
-          {facts.join(" · ")}
-        </p>
-      )}
-      {(remote !== null || source !== null) && (
-        <p class="fine break" dir="ltr">
-          {remote === null ? source : `${remote.api} · ${remote.base_url} · ${remote.model}`}
-        </p>
-      )}
-      {model.error !== null && <p class="field-error">{model.error}</p>}
-      {model.calibration_job?.error && <p class="field-error">{model.calibration_job.error}</p>}
-    </section>
+      </td>
+    </tr>
   );
 }
 
-function languagesText(languages: readonly string[]): string {
-  const shown = languages.slice(0, LANGUAGES_SHOWN).join(", ");
-  const others = languages.length - LANGUAGES_SHOWN;
-  return others > 0 ? t("{list} and {n} more languages", { list: shown, n: numberText(others) }) : shown;
+/** The languages by their codes if they are few, else their number. */
+function languagesOf(languages: readonly string[]) {
+  if (languages.length === 0) return <span class="fine">–</span>;
+  if (languages.length <= LANGUAGES_SHOWN) return languages.join(", ");
+  return <span title={languages.join(", ")}>{t("{n} languages", { n: numberText(languages.length) })}</span>;
 }

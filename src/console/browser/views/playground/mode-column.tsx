@@ -2,7 +2,7 @@
 // passages.
 
 import type { Explanation, SearchResults } from "../../core/calls.ts";
-import { countText, dayText, numberText } from "../../core/format.ts";
+import { countText, dayText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { Search } from "../../ui/icons.ts";
 import { Badge, Card, Meter } from "../../ui/pieces.tsx";
@@ -20,17 +20,27 @@ interface ModeColumnProps {
   /** The user whose memories were searched; empty: all. */
   readonly userId: string;
   readonly others: Found;
+  /** Whether it is the one that a narrow window shows. */
+  readonly isShown: boolean;
+}
+
+/** Stages in the order of their colours, so that each has the same one in every mode. */
+const STAGES = ["queue", "vector", "text", "graph", "rerank", "read", "embed", "hydrate", "fuse", "filter"];
+
+function stageClass(name: string): string {
+  const at = STAGES.indexOf(name);
+  return `stage-${at === -1 ? STAGES.length - 1 : at}`;
 }
 
 /** A column with the results of a mode. */
-export function ModeColumn({ mode, found, query, userId, others }: ModeColumnProps) {
+export function ModeColumn({ mode, found, query, userId, others, isShown }: ModeColumnProps) {
   const { results, explain } = found;
   const elsewhere = others.filter((other) => other.mode !== mode);
   const own = results.filter(
     ({ id }) => elsewhere.length > 0 && elsewhere.every((other) => other.found.results.every((one) => one.id !== id)),
   );
   return (
-    <section class="stack mode" aria-label={t("Results of {mode}", { mode })}>
+    <section class={`mode ${isShown ? "" : "aside-mode"}`} aria-label={t("Results of {mode}", { mode })}>
       <Card title={mode} actions={explain && <Total explain={explain} />}>
         {explain && <Stages explain={explain} />}
         {explain && <Understood explain={explain} />}
@@ -80,20 +90,20 @@ function Stages({ explain }: { readonly explain: Explanation }) {
   return (
     <div class="stack tight">
       <div class="stages" role="img" aria-label={t("Stages of the search")}>
-        {explain.stages.map(({ name, ms }, at) => (
+        {explain.stages.map(({ name, ms }) => (
           <span
             key={name}
-            class={`stage-${at % 6}`}
+            class={stageClass(name)}
             style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
           />
         ))}
       </div>
       <ul class="list stage-list">
-        {explain.stages.map(({ name, ms, candidates }, at) => (
+        {explain.stages.map(({ name, ms, candidates }) => (
           <li key={name}>
-            <span class={`stage-dot stage-${at % 6}`} /> {name}
+            <span class={`stage-dot ${stageClass(name)}`} /> {name}
             <span class="fine number">
-              {ms.toFixed(1)} ms · {numberText(candidates)}
+              {ms.toFixed(1)} ms · {countText(candidates, "1 candidate", "{n} candidates")}
             </span>
           </li>
         ))}

@@ -4,11 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
-import { place, setFilters } from "../../core/router.ts";
+import { place, setFilters, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
-import { Button } from "../../ui/button.tsx";
+import { Button, LinkButton } from "../../ui/button.tsx";
 import { Field, Form } from "../../ui/form.tsx";
-import { FlaskConical, Search } from "../../ui/icons.ts";
+import { FlaskConical, Plus, Search } from "../../ui/icons.ts";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
@@ -28,16 +28,32 @@ export default function Playground() {
         text={t("Run a query in several modes, and see why each passage ranks where it does.")}
       />
       <QuestionForm key={place.value.path.join("/")} asked={asked} />
-      {asked.q === "" ? (
-        <Card>
-          <Empty icon={FlaskConical} title={t("Ask your memories a question")}>
-            {t("Such as “When does Lena like to meet?”. Choose more modes to compare them side by side.")}
-          </Empty>
-        </Card>
-      ) : (
-        <Outcome asked={asked} />
-      )}
+      {asked.q === "" ? <Beginning /> : <Outcome asked={asked} />}
     </div>
+  );
+}
+
+/** What stands there before the first question. */
+function Beginning() {
+  const count = useResource((signal) => call("countMemories", { signal }), []);
+  if (count.value === undefined) return null;
+  const isEmpty = count.value.count === 0;
+  const add = isEmpty && rights.value?.memoriesWrite === true && (
+    <>
+      <LinkButton kind="primary" icon={Plus} href={to(["memories"], { add: "text" })}>
+        {t("Add a memory")}
+      </LinkButton>
+      <LinkButton href="#/home">{t("Load the sample library")}</LinkButton>
+    </>
+  );
+  return (
+    <Card>
+      <Empty icon={FlaskConical} title={isEmpty ? t("No memories yet") : t("Compare modes side by side")} action={add}>
+        {isEmpty
+          ? t("Searches find passages of your memories. Add one, or load the sample library on the home page.")
+          : t("Choose one or more modes, and see for each passage why it ranks where it does.")}
+      </Empty>
+    </Card>
   );
 }
 
@@ -140,6 +156,8 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
 }
 
 function Outcome({ asked }: { readonly asked: Question }) {
+  const [shown, setShown] = useState<ModeName | null>(null);
+  const onPhone = asked.modes.find((mode) => mode === shown) ?? asked.modes[0];
   const found = useResource<Found>(
     (signal) =>
       Promise.all(
@@ -154,18 +172,30 @@ function Outcome({ asked }: { readonly asked: Question }) {
     <section aria-label={t("Results")} aria-busy={found.isLoading} class="stack">
       <Loaded from={found} lines={8}>
         {(value) => (
-          <div class="modes" style={{ "--modes": String(value.length) }}>
-            {value.map((one) => (
-              <ModeColumn
-                key={one.mode}
-                mode={one.mode}
-                found={one.found}
-                query={asked.q}
-                userId={asked.userId}
-                others={value}
-              />
-            ))}
-          </div>
+          <>
+            {value.length > 1 && (
+              <div class="row mode-tabs" role="group" aria-label={t("Modes")}>
+                {value.map(({ mode }) => (
+                  <Button key={mode} size="small" pressed={mode === onPhone} run={() => setShown(mode)}>
+                    {mode}
+                  </Button>
+                ))}
+              </div>
+            )}
+            <div class="modes" style={{ "--modes": String(value.length) }}>
+              {value.map((one) => (
+                <ModeColumn
+                  isShown={one.mode === onPhone}
+                  key={one.mode}
+                  mode={one.mode}
+                  found={one.found}
+                  query={asked.q}
+                  userId={asked.userId}
+                  others={value}
+                />
+              ))}
+            </div>
+          </>
         )}
       </Loaded>
     </section>

@@ -57,7 +57,7 @@ export default function Projects() {
               <span class="stack-lines">
                 <span class="row">
                   <span dir="auto">{name}</span>
-                  {id === current.value?.id && <Badge tone="accent">{t("open")}</Badge>}
+                  {id === current.value?.id && <Badge tone="accent">{t("current")}</Badge>}
                 </span>
                 <code class="fine">{id}</code>
               </span>

@@ -3,7 +3,6 @@
 import { useState } from "preact/hooks";
 import type { Project } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { Button } from "../../ui/button.tsx";
 import { Field, Form } from "../../ui/form.tsx";
 import { Search } from "../../ui/icons.ts";
 import { Card } from "../../ui/pieces.tsx";
@@ -13,43 +12,35 @@ import { MODES } from "../shared/memory-names.ts";
 /** Properties of each card of settings. */
 export interface SettingsProps {
   readonly project: Project;
-  readonly save: (body: object) => Promise<void>;
+  readonly save: (body: object) => Promise<Project>;
 }
 
-/** A card with the settings for searches and answers. */
-export function AnswerSettings({ project, save }: SettingsProps) {
-  const [name, setName] = useState(project.name);
+interface AnswerSettingsProps extends SettingsProps {
+  /** Least evidence for an answer, as it is being edited. */
+  readonly evidence: number;
+  readonly onEvidence: (evidence: number) => void;
+}
+
+/** A card with the defaults of searches and answers. */
+export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSettingsProps) {
   const [mode, setMode] = useState<string>(project.default_mode);
-  const [evidence, setEvidence] = useState(String(Number(project.min_evidence.toFixed(3))));
+  const isSameEvidence = Math.abs(evidence - project.min_evidence) < 0.0005;
   const [superseding, setSuperseding] = useState<string>(project.superseding);
-  const [zone, setZone] = useState(project.time_zone ?? "");
   return (
-    <Card title={t("Search and answers")} icon={Search}>
+    <Card title={t("Defaults")} icon={Search}>
       <Form
         label={t("Search and answers")}
         verb={t("Save")}
-        beside={
-          <Button
-            run={async () => {
-              await save({ min_evidence: null });
-              toast(t("Reset to the model's default."));
-            }}
-          >
-            {t("Default evidence")}
-          </Button>
-        }
+        isIdle={isSameEvidence && mode === project.default_mode && superseding === project.superseding}
         send={async () => {
           await save({
-            name: name.trim(),
             default_mode: mode,
             superseding,
-            time_zone: zone.trim() || null,
-            ...(Number(evidence) !== Number(project.min_evidence.toFixed(3)) && { min_evidence: Number(evidence) }),
+            ...(!isSameEvidence && { min_evidence: evidence }),
           });
           toast(t("Saved."));
         }}
       >
-        <Field name="name" label={t("Project name")} value={name} onValue={setName} />
         <Field
           name="default_mode"
           label={t("Default mode")}
@@ -63,30 +54,45 @@ export function AnswerSettings({ project, save }: SettingsProps) {
           value={superseding}
           onValue={setSuperseding}
           options={[
-            ["on", t("found, and the newer statement stands first")],
-            ["suggest", t("suggested, a person decides")],
-            ["off", t("none are found")],
+            ["on", t("Automatic: newer statements rank first")],
+            ["suggest", t("Suggested: a person decides")],
+            ["off", t("Off")],
           ]}
+          hint={t("Whether memories that correct or repeat earlier ones are linked to them")}
         />
-        <Field
-          name="time_zone"
-          label={t("Time zone")}
-          value={zone}
-          onValue={setZone}
-          placeholder="Europe/Zurich"
-          hint={t("Decides what “yesterday” means, unless a user has their own time zone")}
-        />
-        <Field
-          name="min_evidence"
-          label={t("Minimum evidence for an answer")}
-          type="number"
-          min={0}
-          max={1}
-          step={0.01}
-          value={evidence}
-          onValue={setEvidence}
-          hint={t("Questions with weaker evidence are answered “not stored”")}
-        />
+        <div class="field">
+          <div class="heading-row">
+            <label for="min-evidence">{t("Minimum evidence for an answer")}</label>
+            <button
+              type="button"
+              class="link"
+              onClick={async () => {
+                onEvidence((await save({ min_evidence: null })).min_evidence);
+                toast(t("Reset to the model's default."));
+              }}
+            >
+              {t("Use the default")}
+            </button>
+          </div>
+          <div class="slider">
+            <input
+              id="min-evidence"
+              type="range"
+              min={0}
+              max={1}
+              step={0.01}
+              value={evidence}
+              aria-describedby="min-evidence-hint"
+              onInput={(event) => onEvidence(Number(event.currentTarget.value))}
+            />
+            <output class="number" for="min-evidence">
+              {evidence.toFixed(2)}
+            </output>
+          </div>
+          <p class="hint" id="min-evidence-hint">
+            {t("Questions with weaker evidence are answered “not stored”")}
+          </p>
+        </div>
       </Form>
     </Card>
   );

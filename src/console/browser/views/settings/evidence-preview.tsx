@@ -21,10 +21,9 @@ interface Tried {
 }
 
 /** A card with the preview; nothing for a key that may not search. */
-export function EvidencePreview({ project }: { readonly project: Project }) {
+export function EvidencePreview({ project, least }: { readonly project: Project; readonly least: number }) {
   const [questions, setQuestions] = useState("");
   const [tried, setTried] = useState<readonly Tried[]>([]);
-  const [least, setLeast] = useState(project.min_evidence);
   const lines = questions
     .split("\n")
     .map((line) => line.trim())
@@ -67,19 +66,10 @@ export function EvidencePreview({ project }: { readonly project: Project }) {
         </div>
         {tried.length > 0 && (
           <>
-            <div class="field">
-              <label for="least">{t("Minimum evidence: {n}", { n: least.toFixed(2) })}</label>
-              <input
-                id="least"
-                type="range"
-                min={0}
-                max={1}
-                step={0.01}
-                value={least}
-                onInput={(event) => setLeast(Number(event.currentTarget.value))}
-              />
-              <p class="hint">{t("{n} of {total} would be answered", { n: answered, total: tried.length })}</p>
-            </div>
+            <p class="fine" role="status">
+              {t("Minimum evidence: {n}", { n: least.toFixed(2) })} ·{" "}
+              {t("{n} of {total} would be answered", { n: answered, total: tried.length })}
+            </p>
             <ul class="list stack tight tried">
               {tried.map(({ question, evidence }) => {
                 const isAnswered = evidence !== null && evidence >= least;

@@ -1,141 +1,181 @@
-// Settings for the language model of the project.
+// The language models of the project: whether one is in use, the first one, and those that are called when it fails.
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { LlmTest, Project } from "../../core/calls.ts";
+import type { LlmTest } from "../../core/calls.ts";
 import { numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
 import { CheckField, Field, Form } from "../../ui/form.tsx";
-import { Play, Sparkles } from "../../ui/icons.ts";
+import { ArrowUp, Play, Plus, Sparkles, Trash2 } from "../../ui/icons.ts";
 import { Badge, Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
+import { bodyOfDraft, draftOf, type LlmDraft, LlmFields, NO_LLM, numberOf } from "./llm-fields.tsx";
 
-const PROVIDERS: readonly (readonly [Project["llm"]["provider"], string])[] = [
-  ["openai", "OpenAI"],
-  ["ollama", "Ollama"],
-  ["anthropic", "Anthropic"],
-  ["gemini", "Gemini"],
-];
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  openai: "https://api.example/v1",
-  ollama: "http://ollama.example:11434",
-  anthropic: "https://api.anthropic.com",
-  gemini: "https://generativelanguage.googleapis.com",
-};
+/** Most models that are called when those before them fail. */
+const FALLBACKS_MAX = 3;
 
-/** A card with the settings for the language model. */
+interface Draft {
+  readonly first: LlmDraft;
+  readonly fallbacks: readonly LlmDraft[];
+  readonly month: string;
+  readonly isSmart: boolean;
+  readonly limit: string;
+}
+
+/** The cards. */
 export function LlmSettings({ project, save }: SettingsProps) {
   const { llm, smart_ingestion: smart } = project;
-  const [provider, setProvider] = useState<string>(llm.provider);
-  const [address, setAddress] = useState(llm.base_url ?? "");
-  const [model, setModel] = useState(llm.model ?? "");
-  const [key, setKey] = useState("");
-  const [temperature, setTemperature] = useState(llm.temperature === null ? "" : String(llm.temperature));
-  const [tokens, setTokens] = useState(llm.max_output_tokens === null ? "" : String(llm.max_output_tokens));
-  const [isSmart, setIsSmart] = useState(smart.enabled);
-  const [test, setTest] = useState<LlmTest | null>(null);
-  const [month, setMonth] = useState(llm.monthly_token_limit === null ? "" : String(llm.monthly_token_limit));
-  const [limit, setLimit] = useState(smart.daily_token_limit === null ? "" : String(smart.daily_token_limit));
-  const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
+  const stored: Draft = {
+    first: draftOf(llm),
+    fallbacks: llm.fallbacks.map(draftOf),
+    month: llm.monthly_token_limit === null ? "" : String(llm.monthly_token_limit),
+    isSmart: smart.enabled,
+    limit: smart.daily_token_limit === null ? "" : String(smart.daily_token_limit),
+  };
+  const [draft, setDraft] = useState<Draft>(stored);
+  const edit = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
+  const setFallback = (at: number, next: LlmDraft) =>
+    edit({ fallbacks: draft.fallbacks.map((one, index) => (index === at ? next : one)) });
+  const isStored = llm.model !== null;
   return (
-    <Card title={t("Language model")} icon={Sparkles}>
-      <p class="fine">{t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}</p>
-      <Form
-        label={t("Language model")}
-        verb={t("Save")}
-        beside={
-          <Button icon={Play} run={async () => setTest(await call("testLanguageModel"))}>
-            {t("Test what is saved")}
-          </Button>
-        }
-        send={async () => {
-          await save({
-            llm: {
-              provider,
-              base_url: address.trim() || null,
-              model: model.trim() || null,
-              temperature: numberOf(temperature),
-              max_output_tokens: numberOf(tokens),
-              monthly_token_limit: numberOf(month),
-              ...(key.trim() !== "" && { api_key: key.trim() }),
-            },
-            smart_ingestion: { enabled: isSmart, daily_token_limit: numberOf(limit) },
-          });
-          setKey("");
-          toast(t("Saved."));
-        }}
-      >
-        <Field
-          name="llm.provider"
-          label={t("Provider API")}
-          value={provider}
-          onValue={setProvider}
-          options={PROVIDERS}
-        />
-        <Field
-          name="llm.base_url"
-          label={t("Address")}
-          type="url"
-          placeholder={PLACEHOLDERS[provider]}
-          value={address}
-          onValue={setAddress}
-        />
-        <Field name="llm.model" label={t("Model")} value={model} onValue={setModel} />
-        <Field
-          name="llm.api_key"
-          label={t("Key of the service")}
-          type="password"
-          hint={t("It is never shown again; empty: it stays as it is")}
-          value={key}
-          onValue={setKey}
-        />
-        <div class="columns narrow">
-          <Field
-            name="llm.temperature"
-            label={t("Temperature")}
-            type="number"
-            min={0}
-            max={2}
-            step={0.1}
-            value={temperature}
-            onValue={setTemperature}
+    <div class="stack">
+      <State project={project} save={save} />
+      <Card label={t("Language model")}>
+        <Form
+          label={t("Language model")}
+          verb={t("Save")}
+          isIdle={JSON.stringify(draft) === JSON.stringify(stored)}
+          send={async () => {
+            await save({
+              llm: {
+                ...bodyOfDraft(draft.first),
+                monthly_token_limit: numberOf(draft.month),
+                fallbacks: draft.fallbacks.map(bodyOfDraft),
+              },
+              smart_ingestion: { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) },
+            });
+            setDraft({
+              ...draft,
+              first: { ...draft.first, key: "" },
+              fallbacks: draft.fallbacks.map((one) => ({ ...one, key: "" })),
+            });
+            toast(t("Saved."));
+          }}
+        >
+          <LlmFields path="llm" draft={draft.first} onDraft={(first) => edit({ first })} isStored={isStored} />
+          {draft.fallbacks.map((one, at) => (
+            <fieldset key={at} class="stack fallback">
+              <legend class="row between">
+                <span>{t("Fallback {n}", { n: at + 1 })}</span>
+                <span class="row">
+                  {at > 0 && (
+                    <Button
+                      kind="ghost"
+                      size="small"
+                      icon={ArrowUp}
+                      label={t("Call it earlier")}
+                      run={() => edit({ fallbacks: swapped(draft.fallbacks, at) })}
+                    />
+                  )}
+                  <Button
+                    kind="ghost"
+                    size="small"
+                    icon={Trash2}
+                    label={t("Remove fallback {n}", { n: at + 1 })}
+                    run={() => edit({ fallbacks: draft.fallbacks.filter((_, index) => index !== at) })}
+                  />
+                </span>
+              </legend>
+              <LlmFields
+                path={`llm.fallbacks[${at}]`}
+                draft={one}
+                onDraft={(next) => setFallback(at, next)}
+                isStored={at < llm.fallbacks.length}
+              />
+            </fieldset>
+          ))}
+          {draft.fallbacks.length < FALLBACKS_MAX && draft.first.model.trim() !== "" && (
+            <div class="row">
+              <Button
+                size="small"
+                icon={Plus}
+                run={() => edit({ fallbacks: [...draft.fallbacks, { ...NO_LLM, provider: draft.first.provider }] })}
+              >
+                {t("Add a fallback")}
+              </Button>
+              <span class="fine">{t("Called in order while the models before it fail")}</span>
+            </div>
+          )}
+          <div class="columns narrow">
+            <Field
+              name="llm.monthly_token_limit"
+              label={t("Monthly token limit")}
+              type="number"
+              min={0}
+              placeholder={t("unlimited")}
+              value={draft.month}
+              onValue={(month) => edit({ month })}
+            />
+            <Field
+              name="smart_ingestion.daily_token_limit"
+              label={t("Daily token limit for ingestion")}
+              type="number"
+              min={0}
+              placeholder={t("unlimited")}
+              value={draft.limit}
+              onValue={(limit) => edit({ limit })}
+            />
+          </div>
+          <CheckField
+            label={t("Also use it for ingestion")}
+            hint={t("It then extracts titles, tags, entities and facts")}
+            checked={draft.isSmart}
+            onChecked={(isSmart) => edit({ isSmart })}
           />
-          <Field
-            name="llm.max_output_tokens"
-            label={t("Maximum answer (tokens)")}
-            type="number"
-            min={1}
-            value={tokens}
-            onValue={setTokens}
-          />
-        </div>
-        <Field
-          name="llm.monthly_token_limit"
-          label={t("Monthly token limit")}
-          type="number"
-          min={0}
-          placeholder={t("unlimited")}
-          value={month}
-          onValue={setMonth}
-        />
-        <CheckField
-          label={t("Also use it for ingestion")}
-          hint={t("It then extracts titles, tags, entities and facts")}
-          checked={isSmart}
-          onChecked={setIsSmart}
-        />
-        <Field
-          name="smart_ingestion.daily_token_limit"
-          label={t("Daily token limit for ingestion")}
-          type="number"
-          min={0}
-          placeholder={t("unlimited")}
-          value={limit}
-          onValue={setLimit}
-        />
-      </Form>
+        </Form>
+      </Card>
+    </div>
+  );
+}
+
+/** Whether a model is in use, its test, and taking it out. */
+function State({ project: { llm }, save }: SettingsProps) {
+  const [test, setTest] = useState<LlmTest | null>(null);
+  const isUsed = llm.model !== null;
+  const remove = () =>
+    confirm({
+      title: t("Remove the language model?"),
+      text: t("Answers then quote passages. The key of the provider stays stored until another one replaces it."),
+      verb: t("Remove"),
+      destroys: true,
+      run: async () => {
+        await save({ llm: { model: null, base_url: null, fallbacks: [] } });
+        toast(t("Saved."));
+      },
+    });
+  return (
+    <Card
+      title={isUsed ? t("In use: {model}", { model: `${llm.provider} · ${llm.model}` }) : t("No language model")}
+      icon={Sparkles}
+      actions={
+        isUsed && (
+          <>
+            <Button size="small" icon={Play} run={async () => setTest(await call("testLanguageModel"))}>
+              {t("Test connection")}
+            </Button>
+            <Button size="small" kind="danger" icon={Trash2} label={t("Remove the language model")} run={remove} />
+          </>
+        )
+      }
+    >
+      <p class="fine">
+        {isUsed
+          ? t("It writes the answers. A test calls the saved model once.")
+          : t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}
+      </p>
       {test !== null && <Tested test={test} />}
     </Card>
   );
@@ -143,7 +183,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
 
 function Tested({ test: { fallbacks, ...first } }: { readonly test: LlmTest }) {
   return (
-    <div class="stack tight" role="status">
+    <div class="stack tight tested" role="status">
       {[first, ...fallbacks].map(({ ok, provider, model, ms, message }, index) => (
         <p class={ok ? "fine" : "field-error"} key={`${index} ${provider} ${model}`}>
           <Badge tone={ok ? "good" : "bad"}>{`${provider} ${model ?? ""}`}</Badge> {message}{" "}
@@ -152,4 +192,11 @@ function Tested({ test: { fallbacks, ...first } }: { readonly test: LlmTest }) {
       ))}
     </div>
   );
+}
+
+/** The list with an item moved one place to the front. */
+function swapped<Item>(items: readonly Item[], at: number): readonly Item[] {
+  const [one, before] = [items[at], items[at - 1]];
+  if (one === undefined || before === undefined) return items;
+  return items.map((item, index) => (index === at ? before : index === at - 1 ? one : item));
 }

@@ -2,54 +2,61 @@
 
 import { useState } from "preact/hooks";
 import { t } from "../../core/i18n.ts";
-import { rights } from "../../core/session.ts";
+import { confirm } from "../../ui/dialog.tsx";
 import { CheckField, Field, Form } from "../../ui/form.tsx";
 import { History } from "../../ui/icons.ts";
 import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
 
-const PLANS = ["free", "starter", "pro", "enterprise"] as const;
-
 /** A card with the settings for storage. */
 export function StorageSettings({ project, save }: SettingsProps) {
   const [days, setDays] = useState(String(project.retention_days));
-  const [plan, setPlan] = useState<string>(project.plan);
   const [ocr, setOcr] = useState<string>(project.ocr);
   const [keepsFiles, setKeepsFiles] = useState(project.keep_files);
-  const isAdmin = rights.value?.admin === true;
+  const store = async () => {
+    await save({ retention_days: Number(days), ocr, keep_files: keepsFiles });
+    toast(t("Saved."));
+  };
+  const send = async () => {
+    if (Number(days) !== 0 || project.retention_days === 0) return store();
+    confirm({
+      title: t("Delete immediately from now on?"),
+      text: t(
+        "Deleted memories and earlier versions that are still kept are removed for good, and cannot be restored.",
+      ),
+      verb: t("Delete immediately"),
+      destroys: true,
+      run: store,
+    });
+  };
   return (
-    <Card title={t("Files, retention and plan")} icon={History}>
+    <Card title={t("Retention")} icon={History}>
       <Form
-        label={t("Files, retention and plan")}
+        label={t("Files and retention")}
         verb={t("Save")}
-        send={async () => {
-          await save({
-            retention_days: Number(days),
-            ocr,
-            keep_files: keepsFiles,
-            ...(isAdmin && plan !== project.plan && { plan }),
-          });
-          toast(t("Saved."));
-        }}
+        isIdle={days === String(project.retention_days) && ocr === project.ocr && keepsFiles === project.keep_files}
+        send={send}
       >
-        <Field
-          name="retention_days"
-          label={t("Days to keep deleted memories and earlier versions")}
-          type="number"
-          min={0}
-          value={days}
-          onValue={setDays}
-          hint={t("0 deletes them immediately")}
-        />
+        <div class="number-field">
+          <Field
+            name="retention_days"
+            label={t("Days to keep deleted memories and earlier versions")}
+            type="number"
+            min={0}
+            value={days}
+            onValue={setDays}
+            hint={t("0 deletes them immediately")}
+          />
+        </div>
         <Field
           name="ocr"
           label={t("Text in images and scans (OCR)")}
           value={ocr}
           onValue={setOcr}
           options={[
-            ["auto", t("is read, if the models for it are installed")],
-            ["off", t("is left out")],
+            ["auto", t("Read it if the OCR models are installed")],
+            ["off", t("Off")],
           ]}
         />
         <CheckField
@@ -57,15 +64,6 @@ export function StorageSettings({ project, save }: SettingsProps) {
           hint={t("For download in the view of the memory; they count as storage. Holds for files from now on")}
           checked={keepsFiles}
           onChecked={setKeepsFiles}
-        />
-        <Field
-          name="plan"
-          label={t("Plan")}
-          value={plan}
-          onValue={setPlan}
-          options={PLANS.map((one) => [one, one] as const)}
-          disabled={!isAdmin}
-          hint={isAdmin ? undefined : t("Only a key with admin can change it")}
         />
       </Form>
     </Card>

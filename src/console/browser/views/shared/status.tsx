@@ -4,8 +4,20 @@ import type { Memory } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { Badge } from "../../ui/pieces.tsx";
 
+interface StatusBadgeProps {
+  readonly memory: Memory;
+  /** Whether what is completed gets no colour, so that the others stand out. */
+  readonly isQuiet?: boolean;
+}
+
 /** The status as a badge. */
-export function StatusBadge({ memory: { status, progress, error } }: { readonly memory: Memory }) {
+export function StatusBadge({ memory: { status, progress, error }, isQuiet = false }: StatusBadgeProps) {
+  if (isQuiet && status === "completed")
+    return (
+      <span class="fine row quiet-status">
+        <span class="dot ready" /> {t(status)}
+      </span>
+    );
   const percent =
     progress?.chunks_total && progress.chunks_total > 0
       ? ` ${Math.round((progress.chunks_done / progress.chunks_total) * 100)} %`

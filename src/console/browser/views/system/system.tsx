@@ -9,7 +9,7 @@ import { useResource } from "../../core/resource.ts";
 import { server } from "../../core/server.ts";
 import { rights } from "../../core/session.ts";
 import { Boxes, Clock, Network, Server } from "../../ui/icons.ts";
-import { Ago, Badge, Card, Facts, Meter, PageHead } from "../../ui/pieces.tsx";
+import { Ago, Badge, Card, Facts, Id, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Lanes } from "./lanes.tsx";
 
@@ -86,9 +86,11 @@ function Everything() {
             <Health state={state} />
             <Queue state={state} />
             <Disk state={state} />
-            <Nodes state={state} />
+            <div class="stack start">
+              <Nodes state={state} />
+              <Lanes lanes={state.lanes} />
+            </div>
           </div>
-          <Lanes lanes={state.lanes} />
         </>
       )}
     </Loaded>
@@ -100,16 +102,16 @@ function Minute({ state: { last_minute: minute } }: { readonly state: SystemStat
     [t("Searches"), minute.searches],
     [t("Answers"), minute.answers],
     [t("Memories stored"), minute.stored],
-    [t("Memories failed"), minute.failed],
+    [t("Memories failed"), minute.failed, minute.failed > 0],
   ] as const;
   return (
     <section class="stack tight" aria-label={t("In the last minute")}>
       <p class="fine">{t("In the last minute")}</p>
       <div class="tiles">
-        {tiles.map(([label, value]) => (
+        {tiles.map(([label, value, isBad = false]) => (
           <div key={label} class="tile">
             <span class="tile-label">{label}</span>
-            <span class="tile-value number">{numberText(value)}</span>
+            <span class={`tile-value number ${isBad ? "bad" : ""}`}>{numberText(value)}</span>
           </div>
         ))}
       </div>
@@ -144,27 +146,34 @@ function Disk({ state: { stores, disk, last_backup_at: backup } }: { readonly st
           {stores.map(({ name, bytes }) => (
             <li key={name}>
               <span class="cut">{name}</span>
-              <Meter label={name} share={bytes / largest} />
+              <span class="size-bar" aria-hidden="true">
+                <span style={{ width: `${Math.round((bytes / largest) * 100)}%` }} />
+              </span>
               <span class="fine number">{bytesText(bytes)}</span>
             </li>
           ))}
-          <li class="of-disk">
-            <span>{t("Disk")}</span>
-            <Meter label={t("Disk used")} share={used} tone={tone} />
-            <span class="fine number">{t("{free} free", { free: bytesText(disk.free_bytes) })}</span>
-          </li>
         </ul>
+        <div class="disk">
+          <div class="heading-row">
+            <h3>{t("Disk")}</h3>
+            <span class="fine number">
+              {t("{n} % used", { n: Math.round(used * 100) })} ·{" "}
+              {t("{free} free", { free: bytesText(disk.free_bytes) })}
+            </span>
+          </div>
+          <Meter label={t("Disk used")} share={used} tone={tone} />
+        </div>
         {disk.is_full && (
           <p class="banner">{t("The disk is full: new data is refused. Free space, or delete memories.")}</p>
         )}
-        <p class="row">
-          {t("Last backup:")}{" "}
-          {backup === null ? <Badge tone="warn">{t("none is known")}</Badge> : <Ago time={backup} />}
-          {backup === null && <code dir="ltr">mneme backup</code>}
-        </p>
-        <p class="row">
-          {t("Check all stores:")} <code dir="ltr">mneme verify</code>
-        </p>
+        <Facts
+          rows={[
+            [t("Last backup"), backup === null ? <Badge tone="warn">{t("none yet")}</Badge> : <Ago time={backup} />],
+            [t("Back up"), <Id key="backup" text="mneme backup" />],
+            [t("Check all stores"), <Id key="verify" text="mneme verify" />],
+          ]}
+        />
+        <p class="fine">{t("Run these commands on the server.")}</p>
       </div>
     </Card>
   );

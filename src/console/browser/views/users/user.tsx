@@ -78,13 +78,15 @@ export function UserPage({ id }: { readonly id: string }) {
 
 function UserFacts({ user }: { readonly user: User }) {
   return (
-    <Card>
+    <Card class="facts-card">
       <Facts
         rows={[
           [t("Email"), user.email],
           [t("Time zone"), user.time_zone],
           [t("Since"), dayText(user.created_at)],
-          [t("Metadata"), Object.keys(user.metadata).length > 0 && <code>{JSON.stringify(user.metadata)}</code>],
+          ...Object.entries(user.metadata).map(
+            ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
+          ),
         ]}
       />
     </Card>
@@ -121,22 +123,23 @@ function Known({ profile }: { readonly profile: Profile }) {
         </p>
         <CopyButton text={profile.text} label={t("Copy for a prompt")} />
       </div>
-      <div class="columns">
+      <div class="stack">
         {lists
           .filter(([, entries]) => entries.length > 0)
           .map(([title, entries]) => (
             <Card key={title} title={title}>
-              <ul class="list stack tight">
+              <ul class="list known-list">
                 {entries.map((entry) => (
-                  <li key={`${entry.memory_id} ${entry.start}`} dir="auto">
-                    {"name" in entry && <strong>{String(entry.name)}: </strong>}
+                  <li key={`${entry.memory_id} ${entry.start}`}>
                     <a
                       class="quiet-link"
+                      dir="auto"
                       href={to(["memories", entry.memory_id], { passage: `${entry.start}-${entry.end}` })}
                     >
+                      {"name" in entry && <strong>{String(entry.name)}: </strong>}
                       {entry.text}
                     </a>
-                    {entry.occurred_at !== null && <span class="fine"> · {dayText(entry.occurred_at)}</span>}
+                    <span class="fine">{entry.occurred_at !== null && dayText(entry.occurred_at)}</span>
                   </li>
                 ))}
               </ul>

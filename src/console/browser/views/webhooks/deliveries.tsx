@@ -11,6 +11,7 @@ import { Ago, Badge, Card, PageHead, Snippet } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { signatureCheck } from "./signature-check.ts";
 
 /** An example of a delivery with its headers. The body has the memory without its text. */
 const EXAMPLE = `POST /mneme
@@ -111,8 +112,14 @@ export function Deliveries({ id }: { readonly id: string }) {
           },
         ]}
       />
-      <Card title={t("Example call")}>
-        <Snippet label={t("Example call")} code={EXAMPLE} />
+      <Card title={t("What your application gets")}>
+        <div class="stack">
+          <Snippet label={t("Example call")} code={EXAMPLE} />
+          <Snippet label={t("Signature check")} code={signatureCheck("whsec_…")} />
+          <p class="fine">
+            {t("The signature covers the id, the timestamp and the body. Refuse calls older than five minutes.")}
+          </p>
+        </div>
       </Card>
     </div>
   );

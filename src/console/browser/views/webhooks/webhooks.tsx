@@ -16,6 +16,7 @@ import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { signatureCheck } from "./signature-check.ts";
 
 const EVENTS = ["memory.completed", "memory.failed", "memory.updated", "memory.deleted", "memory.superseded"] as const;
 
@@ -146,25 +147,12 @@ function WebhookList() {
             <p>{t("It signs every call. Copy it now: it is shown only once.")}</p>
             <Snippet label={t("Secret")} code={secret.secret ?? ""} />
             <p>{t("Verify each call like this:")}</p>
-            <Snippet label={t("Signature check")} code={checkOf(secret.secret ?? "whsec_…")} />
+            <Snippet label={t("Signature check")} code={signatureCheck(secret.secret ?? "whsec_…")} />
           </div>
         </Dialog>
       )}
     </div>
   );
-}
-
-function checkOf(secret: string): string {
-  return [
-    'import { Webhook } from "standardwebhooks";',
-    "",
-    `const webhook = new Webhook("${secret}");`,
-    "const event = webhook.verify(body, {",
-    '  "webhook-id": headers["webhook-id"],',
-    '  "webhook-timestamp": headers["webhook-timestamp"],',
-    '  "webhook-signature": headers["webhook-signature"],',
-    "});",
-  ].join("\n");
 }
 
 function askToDelete(
