@@ -34,6 +34,16 @@ const CONFIDENCE_LOW = 0.8;
 /** Minimum share of letters with which a Latin text is Vietnamese. The model leaves out its letters with two marks. */
 const VIETNAMESE_SHARE = 0.03;
 const VIETNAMESE = /[ươđƯƠĐ]/gu;
+const GREEK = /\p{sc=Grek}/gu;
+/**
+ * A page is Greek if it has so many Greek letters, and they are such a share of its letters. A line is Greek if half of
+ * its letters are; in a page that is not Greek, only if it has so many, because formulas have fewer. The model leaves
+ * out the letters with accents.
+ */
+const GREEK_PAGE = { letters: 12, share: 0.3 };
+const GREEK_LINE = { letters: 8, share: 0.5 };
+/** What is legible is dropped if it is a smaller share of the writing: it was taken for other letters by chance. */
+const LEGIBLE_SHARE_MIN = 0.1;
 const LETTERS = /\p{L}/gu;
 /** Lines at least this many times as long as high show how much the page is tilted. */
 const LONG_RATIO = 5;
@@ -43,8 +53,10 @@ const KNOWN_WRITING = "text recognition reads Latin, Chinese and Japanese writin
 /** The legible text of a picture. */
 export function recognised(id: string, { width, height, lines }: PictureText): RecognisedPicture {
   const written = lines.filter(({ quad }) => distance(quad[0], quad[1]) > 0);
-  const all = isVietnamese(written) ? written.map((line) => ({ ...line, score: 0 })) : written;
-  const legible = all.filter(({ score, text }) => score >= LINE_SCORE_MIN && /[^\s\p{C}]/u.test(text));
+  const isUnknown = unknownLetters(written);
+  const all = written.map((line) => (isUnknown(line) ? { ...line, score: 0 } : line));
+  const clear = all.filter(({ score, text }) => score >= LINE_SCORE_MIN && /[^\s\p{C}]/u.test(text));
+  const legible = lengthOf(clear) < lengthOf(all) * LEGIBLE_SHARE_MIN ? [] : clear;
   const confidence = legible.length === 0 ? null : meanOf(legible);
   const angle = tiltOf(legible);
   return {
@@ -77,10 +89,22 @@ function problemOf(
   return left > 2 && left > all.length / 10 ? `has ${left} lines that cannot be read` : null;
 }
 
-function isVietnamese(lines: readonly PictureLine[]): boolean {
-  const text = lines.map((line) => line.text).join(" ");
-  const letters = text.match(LETTERS)?.length ?? 0;
-  return letters > 0 && (text.match(VIETNAMESE)?.length ?? 0) > letters * VIETNAMESE_SHARE;
+/** Whether a line is of a writing whose letters the model knows only in part. */
+function unknownLetters(lines: readonly PictureLine[]): (line: PictureLine) => boolean {
+  const page = lines.map((line) => line.text).join(" ");
+  if (countOf(VIETNAMESE, page) > countOf(LETTERS, page) * VIETNAMESE_SHARE) return () => true;
+  const { letters, share } = GREEK_LINE;
+  const inLine = { letters: isGreek(page, GREEK_PAGE) ? 1 : letters, share };
+  return ({ text }) => isGreek(text, inLine);
+}
+
+function isGreek(text: string, { letters, share }: typeof GREEK_PAGE): boolean {
+  const greek = countOf(GREEK, text);
+  return greek >= letters && greek >= countOf(LETTERS, text) * share;
+}
+
+function countOf(sign: RegExp, text: string): number {
+  return text.match(sign)?.length ?? 0;
 }
 
 function meanOf(lines: readonly PictureLine[]): number {

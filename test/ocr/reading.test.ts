@@ -141,6 +141,25 @@ describe("what is kept of a picture", () => {
     expect(kept(...lines).problem).toContain(reason);
   });
 
+  test("Greek, whose accented letters are left out, is not kept; formulas and names beside it are", () => {
+    const greek = "βιβλιοη του λιμνιο áνοιξε το νανωστρι στι 14";
+    const page = kept(line(greek, 0.75, 0), line("Mαρτου", 0.9, 10), line(greek, 0.8, 20));
+    expect([page.lines, page.confidence]).toEqual([[], null]);
+    expect(page.problem).toContain("shows writing that cannot be read");
+    const texts = (...lines: readonly ReturnType<typeof line>[]) => kept(...lines).lines.map(({ text }) => text);
+    const english = ["The angles α, β and γ add up to π.", "Let Δx = λ · sin(θ).", "Written in Athens, ΕΛΛΑΣ."];
+    expect(texts(...english.map((text, at) => line(text, 0.95, at * 10)))).toEqual(english);
+    const quoted = [...english, greek, ...english];
+    expect(texts(...quoted.map((text, at) => line(text, 0.95, at * 10)))).toEqual([...english, ...english]);
+    expect(texts(line(greek, 0.8, 0), line("Tel. 210 336 0000", 0.95, 10))).toEqual(["Tel. 210 336 0000"]);
+  });
+
+  test("scraps of unknown writing that look like letters by chance are not kept", () => {
+    const unknown = Array.from({ length: 12 }, (_, at) => line("", 0.2, at * 10));
+    expect(kept(...unknown, line("00-h:", 0.9, 130))).toMatchObject({ lines: [], confidence: null });
+    expect(kept(...unknown.slice(0, 8), line("Total 2,317", 0.9, 130)).lines).toHaveLength(1);
+  });
+
   test("lines of a tilted page become level", () => {
     const tilted = [0, 30, 60].map((y) => ({
       text: "tilted line",
