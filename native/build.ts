@@ -25,13 +25,11 @@ import {
   portableLibraryPath,
 } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
+import { crateCount, Progress } from "./progress.ts";
 import { rustTarget, targetMissing, writeLinker, ZIG_MISSING, zigCommand } from "./zig.ts";
 
 /** Number of older builds that are kept besides the newest: enough for a dozen clones and branches, 15 MB each. */
 const BUILDS_KEPT = 12;
-/** Interval between progress lines if the output is not a terminal. */
-const PROGRESS_EVERY_MS = 15_000;
-
 /** Interval at which a waiting build checks the lock of the running build. */
 const LOCK_CHECK_EVERY_MS = 500;
 
@@ -76,35 +74,6 @@ function checkTools(): void {
   }
 }
 
-/** Shows how many crates are compiled: as a bar on a terminal, otherwise as a line at intervals. */
-class Progress {
-  readonly #startedMs = performance.now();
-  #shownMs = performance.now();
-
-  show(done: number, total: number): void {
-    const now = performance.now();
-    const seconds = Math.round((now - this.#startedMs) / 1000);
-    if (process.stderr.isTTY) {
-      const filled = Math.round((done / Math.max(total, 1)) * 30);
-      process.stderr.write(
-        `\rnative core [${"#".repeat(filled)}${".".repeat(30 - filled)}] ${done}/${total} crates, ${seconds} s `,
-      );
-    } else if (now - this.#shownMs >= PROGRESS_EVERY_MS) {
-      this.#shownMs = now;
-      console.error(`native core: ${done} of ${total} crates compiled, ${seconds} s`);
-    }
-  }
-
-  end(): void {
-    if (process.stderr.isTTY) process.stderr.write("\n");
-  }
-}
-
-/** Returns the maximum number of packages that a build can compile. */
-function packageCount(): number {
-  return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
-}
-
 /**
  * Runs cargo. Resolves to the paths of the library and of the descriptions of its exported items.
  * @param linker program that links the library instead of `cc`, or null. The crates are compiled once for all linkers.
@@ -135,8 +104,7 @@ async function compile(
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
-  const progress = new Progress();
-  const total = packageCount();
+  const progress = new Progress(crateCount(CRATE, target), process.stderr, () => performance.now());
   const done = new Set<string>();
   let library: string | undefined;
   let pending = "";
@@ -156,7 +124,7 @@ async function compile(
       };
       if (message.reason !== "compiler-artifact" || message.package_id === undefined) continue;
       done.add(message.package_id);
-      progress.show(done.size, total);
+      progress.show(done.size);
       if (message.target?.name === "mneme_addon") {
         library = message.filenames?.find((path) => /\.(so|dylib|dll)$/.test(path)) ?? library;
       }

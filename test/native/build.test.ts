@@ -1,8 +1,10 @@
-// Tests `bun native/build.ts`: it finds an existing build at once, and names a missing tool in one line.
+// Tests `bun native/build.ts`: it finds an existing build at once, names a missing tool in one line, and shows how far
+// it is.
 
 import { describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { crateCount, Progress } from "../../native/progress.ts";
 import { ZIG_MISSING } from "../../native/zig.ts";
 import { nativeCacheDirectory, nativeLibraryPath } from "../../src/adapters/native/library.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
@@ -51,9 +53,54 @@ describe("native/build.ts", () => {
     expect(lines).toEqual([ZIG_MISSING]);
   });
 
+  test("names Rust's libraries for another processor if they are missing", () => {
+    const tools = { cargo: "1.99.0", rustc: "1.99.0", "c++": "14.0", zig: "0.17.0" };
+    const { exitCode, lines } = build(tools, {}, ["--glibc", "2.28", "--arch", "pdp11"]);
+    expect(exitCode).toBe(1);
+    expect(lines.join()).toContain("rustup target add pdp11-unknown-linux-gnu");
+  });
+
   test("reports a MNEME_NATIVE_PATH that does not exist", () => {
     const { exitCode, lines } = build({}, { MNEME_NATIVE_PATH: "/nowhere/mneme.node" });
     expect(exitCode).toBe(1);
     expect(lines).toEqual(["MNEME_NATIVE_PATH names /nowhere/mneme.node, which does not exist"]);
+  });
+});
+
+describe("the progress of a build", () => {
+  const shownBy = (isTTY: boolean) => {
+    const written: string[] = [];
+    let ms = 0;
+    const output = { isTTY, write: (text: string) => written.push(text) };
+    const progress = new Progress(4, output, () => ms);
+    const after = (seconds: number, change: () => void) => {
+      ms += seconds * 1000;
+      change();
+    };
+    after(10, () => progress.show(3));
+    after(20, () => progress.tick());
+    after(1, () => progress.show(4));
+    progress.end();
+    return written;
+  };
+
+  test("moves while a crate compiles for long, on a terminal", () => {
+    expect(shownBy(true)).toEqual([
+      "\rnative core [#######################.......] 3/4 crates, 10 s ",
+      "\rnative core [#######################.......] 3/4 crates, 30 s ",
+      "\rnative core [##############################] 4/4 crates, 31 s ",
+      "\n",
+    ]);
+  });
+
+  test("is a line at intervals elsewhere", () => {
+    expect(shownBy(false)).toEqual(["native core: 3/4 crates, 30 s\n"]);
+  });
+
+  test("counts the crates of this machine, which are fewer than those of all machines", () => {
+    const locked = readFileSync(join(ROOT, "native/Cargo.lock"), "utf8").split("[[package]]").length - 1;
+    const count = crateCount(join(ROOT, "native"), null);
+    expect(count).toBeGreaterThan(100);
+    expect(count).toBeLessThan(locked);
   });
 });
