@@ -181,6 +181,24 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByText("Nothing stored answers this.").waitFor();
   });
 
+  test("each new chat begins empty, also right after a question, and stands out in the list", async () => {
+    const other = await shown.open({ at: "#/ask?userId=lena" });
+    const askAnew = async (question: string) => {
+      await other.getByText("What would you like to know?").waitFor();
+      expect(await other.locator(".turn").count()).toBe(0);
+      await other.getByRole("textbox", { name: "Question" }).fill(question);
+      await other.keyboard.press("Enter");
+      await other.getByRole("button", { name: "Source 1", exact: true }).first().waitFor();
+      expect(await other.locator(".chats a[aria-current=page]").textContent()).toContain(question);
+    };
+    await askAnew("When does Lena prefer to meet?");
+    await other.getByRole("button", { name: "New chat" }).click();
+    await askAnew("When does Lena like meetings?");
+    await other.getByRole("link", { name: "Ask", exact: true }).click();
+    await other.getByText("What would you like to know?").waitFor();
+    await other.close();
+  });
+
   test("columns never collapse, and texts from right to left run so", async () => {
     await goTo(page, "#/memories?userId=omar");
     const widths = await page

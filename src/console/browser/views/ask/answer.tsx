@@ -124,8 +124,12 @@ function SourceButton({ source, number, onSource }: SourceButtonProps) {
       <span class="citation">{number}</span>
       <span class="cut" dir="auto">
         {title}
-        {about !== "" && <span class="fine"> · {about}</span>}
       </span>
+      {about !== "" && (
+        <span class="fine source-note" dir="auto">
+          {about}
+        </span>
+      )}
     </button>
   );
 }

@@ -74,6 +74,7 @@ export default function Keys() {
               </span>
             ),
           },
+          { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
           { head: t("Last used"), cell: ({ last_used_at: at }) => (at === null ? t("never") : <Ago time={at} />) },
           { head: t("Expires"), cell: ({ expires_at: at }) => (at === null ? t("never") : <Ago time={at} />) },
           {
@@ -86,7 +87,7 @@ export default function Keys() {
                 </Button>
                 <Button
                   size="small"
-                  kind="danger"
+                  kind={isCurrent(key) ? "ghost" : "danger"}
                   icon={Trash2}
                   label={t("Revoke {name}", { name: key.name })}
                   run={() => askToRevoke(key, () => pages.edit((items) => items.filter(({ id }) => id !== key.id)))}

@@ -12,7 +12,7 @@ import { toast } from "../../ui/toast.tsx";
 
 /** Supported interfaces of other servers, each with an example of an address. */
 const INTERFACES = [
-  { api: "openai", title: "OpenAI and compatible (vLLM, llama.cpp, LM Studio)", address: "https://api.example/v1" },
+  { api: "openai", title: "OpenAI-compatible", address: "https://api.example/v1" },
   { api: "tei", title: "text-embeddings-inference", address: "http://tei.example:8080" },
   { api: "ollama", title: "Ollama", address: "http://ollama.example:11434" },
   { api: "cohere", title: "Cohere", address: "https://api.cohere.com" },
@@ -135,9 +135,9 @@ function RemoteForm({ add }: FormProps) {
         />
         <Field
           name="remote.api_key"
-          label={t("Key of the service")}
+          label={t("API key of the provider")}
           type="password"
-          hint={t("Optional. It is never shown again")}
+          hint={t("Optional. It is never shown again.")}
           value={key}
           onValue={setKey}
         />

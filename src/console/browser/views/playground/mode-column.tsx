@@ -7,7 +7,7 @@ import { t } from "../../core/i18n.ts";
 import { Search } from "../../ui/icons.ts";
 import { Badge, Card, Meter } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
-import type { ModeName } from "../shared/memory-names.ts";
+import { MODES, type ModeName } from "../shared/memory-names.ts";
 import { ResultCard } from "../shared/result-card.tsx";
 import { Expectation } from "./expectation.tsx";
 import type { Found } from "./question.ts";
@@ -42,6 +42,7 @@ export function ModeColumn({ mode, found, query, userId, others, isShown }: Mode
   return (
     <section class={`mode ${isShown ? "" : "aside-mode"}`} aria-label={t("Results of {mode}", { mode })}>
       <Card title={mode} actions={explain && <Total explain={explain} />}>
+        <p class="fine mode-about">{t(MODES.find(([name]) => name === mode)?.[1] ?? mode)}</p>
         {explain && <Stages explain={explain} />}
         {explain && <Understood explain={explain} />}
         {results.length > 1 && <RankMoves results={results} />}

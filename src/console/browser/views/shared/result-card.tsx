@@ -98,13 +98,15 @@ function Signals({ explain, rank }: { readonly explain: NonNullable<SearchResult
           </li>
         ))}
       </ul>
-      <p class="fine">
-        {moved === 0
-          ? t("Also rank {rank} before reranking.", { rank: explain.fused_rank })
-          : moved > 0
-            ? t("Up {n} from rank {rank} before reranking.", { n: moved, rank: explain.fused_rank })
-            : t("Down {n} from rank {rank} before reranking.", { n: -moved, rank: explain.fused_rank })}
-      </p>
+      {explain.signals.rerank !== undefined && (
+        <p class="fine">
+          {moved === 0
+            ? t("Also rank {rank} before reranking.", { rank: explain.fused_rank })
+            : moved > 0
+              ? t("Up {n} from rank {rank} before reranking.", { n: moved, rank: explain.fused_rank })
+              : t("Down {n} from rank {rank} before reranking.", { n: -moved, rank: explain.fused_rank })}
+        </p>
+      )}
       {path.length > 0 && (
         <p class="graph-path" role="img" aria-label={t("Path in the graph: {path}", { path: path.join(" → ") })}>
           {path.map((name, at) => (

@@ -44,9 +44,9 @@ function UserList() {
       <PageHead
         title={t("Users")}
         text={t("The people who use your application. Each has their own memories.")}
-        actions={add}
+        actions={pages.items?.length !== 0 && add}
       />
-      {!isConfined && <OpenUser />}
+      {!isConfined && pages.items?.length !== 0 && <OpenUser />}
       <Table
         caption={t("Users, newest first")}
         pages={pages}

@@ -44,7 +44,7 @@ function WebhookList() {
       <PageHead
         title={t("Webhooks")}
         text={t("Addresses that are called when a memory changes. Each call is signed.")}
-        actions={add}
+        actions={pages.items?.length !== 0 && add}
       />
       <Table
         caption={t("Webhooks, newest first")}
