@@ -352,6 +352,12 @@ async function runHook(argv: readonly string[]): Promise<number> {
   return text === "" ? 0 : print([text]);
 }
 
+/** Prints a text and waits until all of it is written, because the process exits afterwards. */
+async function printWhole(text: string): Promise<void> {
+  // Writing nothing would empty the file to which standard output goes.
+  if (text !== "") await Bun.write(Bun.stdout, text);
+}
+
 async function runBench(argv: readonly string[], distribution: Distribution): Promise<number> {
   if (argv[0] === "server") {
     // the hidden command with which a benchmark starts its server, which must not outlive it
@@ -359,7 +365,7 @@ async function runBench(argv: readonly string[], distribution: Distribution): Pr
     return runServe(argv.slice(1), distribution);
   }
   const { benchCommand } = await loadBench();
-  await Bun.write(Bun.stdout, `${await benchCommand(argv, startOf(distribution))}\n`);
+  await printWhole(`${await benchCommand(argv, startOf(distribution))}\n`);
   return 0;
 }
 
@@ -377,8 +383,7 @@ async function runAccountsCommand(
     clock: systemClock,
     openLocal: openLocalAccounts,
   });
-  // Wait until a long list is fully written, because the process exits afterwards.
-  await Bun.write(Bun.stdout, text);
+  await printWhole(text);
   return 0;
 }
 
@@ -391,7 +396,7 @@ async function runModelCheck(argv: readonly string[], distribution: Distribution
   );
   const { modelCheck } = await import("./model-check.ts");
   const { text, isGood } = await modelCheck(config.modelsDir, isJson);
-  await Bun.write(Bun.stdout, text);
+  await printWhole(text);
   return isGood ? 0 : 1;
 }
 
@@ -403,7 +408,7 @@ async function namesOptionalModel(argv: readonly string[]): Promise<boolean> {
 
 async function runModelsPull(argv: readonly string[], distribution: Distribution): Promise<number> {
   const { pullOptionalModel } = await import("./models-pull.ts");
-  await Bun.write(Bun.stdout, await pullOptionalModel(argv, startOf(distribution)));
+  await printWhole(await pullOptionalModel(argv, startOf(distribution)));
   return 0;
 }
 
@@ -414,7 +419,7 @@ async function runChild(argv: readonly string[]): Promise<number> {
 }
 
 async function runLicences(_argv: readonly string[], distribution: Distribution): Promise<number> {
-  await Bun.write(Bun.stdout, await distribution.licences());
+  await printWhole(await distribution.licences());
   return 0;
 }
 

@@ -1,12 +1,14 @@
 // The command line as a user sees it: real processes, exit codes, one line per failure.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json";
 import { failureText } from "../../src/cli/run.ts";
 import { runMneme } from "../support/command.ts";
+import { ENGLISH } from "../support/shipped-models.ts";
+import { ROOT } from "../support/sources.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-run-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,6 +55,16 @@ describe("commands", () => {
     expect(runMneme(["version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
     expect(runMneme(["--version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
   });
+});
+
+test("a command that prints nothing leaves the file alone to which its output goes", () => {
+  const log = join(folder, "server.log");
+  writeFileSync(log, "an earlier line\n");
+  // English embedder: it is in every checkout, so that nothing is downloaded
+  const command = [process.execPath, join(ROOT, "src/main.ts"), "models", "pull", ENGLISH, "--setup"];
+  const script = 'exec "$@" >> "$LOG" 2>&1';
+  const { exitCode } = Bun.spawnSync(["sh", "-c", script, "sh", ...command], { env: { ...process.env, LOG: log } });
+  expect([exitCode, readFileSync(log, "utf8")]).toEqual([0, "an earlier line\n"]);
 });
 
 describe("a failure is one line on standard error and exit code 1", () => {
