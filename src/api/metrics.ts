@@ -4,8 +4,8 @@
 import type { Counter, Histogram, Metrics } from "../metrics.ts";
 
 /**
- * Upper bounds of the histogram buckets, in seconds. They are chosen so that a read (1 to 5 ms), a
- * fast search (10 ms), a balanced one (150 ms) and an answer of a language model (seconds) lie in different buckets.
+ * Upper bounds of the histogram buckets, in seconds. They are chosen so that a read (1 to 5 ms), a fast search (10 ms),
+ * a balanced one (150 ms) and an answer of a language model (seconds) lie in different buckets.
  */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 

@@ -67,8 +67,7 @@ export async function* framesOf<Value>({ body }: Response): AsyncGenerator<Frame
 /**
  * A body that consists of these pieces. A failure becomes its last line.
  * @param unreadMsMax if nobody reads for this time, in milliseconds, the body fails and `pieces` is ended: a command
- *   that
- *   hangs must not hold a snapshot for ever
+ *   that hangs must not hold a snapshot for ever
  */
 export function bodyOf(pieces: AsyncGenerator<Uint8Array>, unreadMsMax = UNREAD_MS_MAX): ReadableStream<Uint8Array> {
   let timer: Timer | null = null;

@@ -75,8 +75,7 @@ const REAL: PortOpeners = { startModels, openStorage, connectLanguageModel };
  * models may still be loading when it resolves.
  * @param ports default: the real implementations; tests pass others
  * @throws DatabaseError, StoreError, NativeError or ModelFilesError with a sentence for the operator if something
- *   cannot be
- *   opened; what was opened before is closed again
+ *   cannot be opened; what was opened before is closed again
  */
 export async function compose(surroundings: Surroundings, ports: Partial<PortOpeners> = {}): Promise<Service> {
   const closers = new Closers();

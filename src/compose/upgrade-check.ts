@@ -127,7 +127,7 @@ function absentOf(
   });
 }
 
-/** Changes that go on, and those that `embedder_upgrade` asks for. */
+/** Changes that go on, and those that the setting `embedderUpgrade` asks for. */
 function reembeddedOf(
   config: Config,
   projects: readonly StoredProject[],

@@ -1,5 +1,5 @@
 // Errors caused by the caller or by the outside world: the catalogue of codes and the exception that carries them. The
-// HTTP status of each code is in api/errors.ts.
+// HTTP status of each code is in api/catalogue.ts.
 
 /** Every value of `error.code` in the API. */
 export type FaultCode =

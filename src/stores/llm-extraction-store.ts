@@ -1,5 +1,5 @@
-// LlmExtractionStore: LLM extractions, and the tokens that ingestion used. In the table and its columns,
-// an extraction is still called by its earlier name, "finding".
+// LlmExtractionStore: LLM extractions, and the tokens that ingestion used. In the table and its columns, an extraction
+// is called "finding".
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Job } from "../ports/job-store.ts";

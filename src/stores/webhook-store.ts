@@ -1,5 +1,5 @@
-// WebhookStore: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory
-// events; src/webhooks/ sends them.
+// WebhookStore: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory events;
+// src/webhooks/ sends them.
 //
 // A webhook is switched off by a caller, or because its receiver answered that it no longer exists. In the same
 // transaction, its pending deliveries become failed, so that they are not sent after it is switched on again. Tests and

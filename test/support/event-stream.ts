@@ -1,6 +1,5 @@
 // Reads event streams event by event, strictly in the API's format: a name line, a data line with JSON, a blank line.
-// Skips comments and refuses everything else, also
-// events that the OpenAPI document does not describe.
+// Skips comments and refuses everything else, also events that the OpenAPI document does not describe.
 
 import { expect } from "bun:test";
 import { expectDocumentedEvent } from "./documented-answers.ts";

@@ -57,8 +57,8 @@ export interface IndexDependencies {
   readonly quarantine: Quarantine;
   readonly log: Log;
   /**
-   * Returns the installed embedding models; the first is the one of new projects. A project whose
-   * live model is not among them is refused.
+   * Returns the installed embedding models; the first is the one of new projects. A project whose live model is not
+   * among them is refused.
    */
   readonly models: () => readonly [IndexModel, ...IndexModel[]];
   /** The model that a project used before its index was lost; null if that is not known. */

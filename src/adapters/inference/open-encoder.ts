@@ -54,8 +54,7 @@ export async function openEncoder(model: ModelDescription, runtime: ModelRuntime
 /**
  * Opens a model whose files were verified on a GPU, where it computes with 16-bit floats.
  * @throws UnsupportedGraph if the model cannot be converted; Error if the GPU cannot be used, or computes something
- *   else
- *   than the model's references
+ *   else than the model's references
  */
 export async function openGpuEncoder(model: ModelDescription, target: GpuTarget): Promise<Encoder> {
   if (model.weights.length > 0) throw new UnsupportedGraph("its weights are in files of their own");

@@ -48,7 +48,6 @@ export interface CheckOptions {
   readonly endsWithinMs?: number;
 }
 
-/** Maximum time until every memory has ended its processing, unless the caller says otherwise. */
 /** Number of results of a search. */
 const RESULTS = 10;
 /** Maximum length of a query, which is the beginning of a text. */

@@ -8,7 +8,7 @@ import { sourceColumns } from "../../rows/memory-file.ts";
 /** The values of a row of a copy, by column. */
 export type CopiedRow = Readonly<Record<string, RowValue>>;
 
-/** Tables of a copy that are not tables here: copy-reader.ts and writer.ts convert them from and to counters. */
+/** Tables of a copy that are not tables here: snapshot.ts and writer.ts convert them from and to counters. */
 export const NUMBERS: readonly string[] = ["sequences", "store", "sqlite_sequence"];
 
 /**
