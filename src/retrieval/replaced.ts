@@ -8,6 +8,7 @@ import { EVENT_LOGIT_MIN, type ReplacementTuning } from "../domain/retrieval-tun
 import { dot, probeLogit } from "../kit/dot.ts";
 import { regressionProbability } from "../kit/logistic.ts";
 import { areRowsOfList } from "./list-rows.ts";
+import { areOfOtherRelatives, type NoteRelatives, type Relative, relativesIn, relativesOf } from "./relatives.ts";
 import { type LackingSpecifics, lackingSpecifics, type Specifics, specificsOf } from "./specifics.ts";
 import { type PlacedWord, placedWords, substitutesIn } from "./substitutes.ts";
 import { asksNow, changesIn, type TextInLanguage } from "./time/change-words.ts";
@@ -83,6 +84,7 @@ export interface ReadNote {
   readonly words: ReadonlySet<string>;
   readonly placed: readonly PlacedWord[];
   readonly changes: number;
+  readonly relatives: NoteRelatives;
   /** Shares of the numbers, codes and names of the question that the note lacks. */
   readonly lacking: LackingSpecifics;
 }
@@ -92,6 +94,7 @@ export interface ReadQuestion {
   readonly text: TextInLanguage;
   readonly words: ReadonlySet<string>;
   readonly placed: readonly PlacedWord[];
+  readonly relatives: readonly Relative[];
   /** 1 if it has a word such as "now". */
   readonly now: 0 | 1;
   readonly isPast: boolean;
@@ -104,7 +107,8 @@ export function readQuestion(text: TextInLanguage): ReadQuestion | null {
   const placed = placedWords(text);
   if (placed.length < 2) return null;
   return {
-    ...{ text, words: wordsIn(text.text, text.language), placed, now: asksNow(text) ? 1 : 0 },
+    ...{ text, words: wordsIn(text.text, text.language), placed, relatives: relativesIn(text.text) },
+    now: asksNow(text) ? 1 : 0,
     isPast: askedTense(text.text, text.language) === "past",
     isEarlier: asksEarlierState(text.text, text.language),
   };
@@ -136,7 +140,7 @@ export function replacedAmong(
       if (tuning !== null && cosineGap(before, after) > tuning.cosineGapMax) continue;
       const probability = probabilityOf(own, other, asked.now, tuning);
       if (probability < best.probability) continue;
-      if (areNeighbours(asked.placed, own, other, tuning)) continue;
+      if (areNeighbours(asked, own, other, tuning)) continue;
       best = { newer, probability };
     }
     if (best.newer !== -1) found.push({ older, newer: best.newer });
@@ -153,17 +157,18 @@ function cosineGap({ cosine: older }: ComparedNote, { cosine: newer }: ComparedN
 }
 
 /**
- * Whether two notes are about two similar things, so that both are valid. This is so if the newer note has another word
- * in the place of a word of the question; if only one of them contains what the question states; if the newer one is
- * about one occasion of a weekly event; or if the newer one does not say that something has changed, and the older one
- * is about an event, such as a payment, or both are rows of a list.
+ * Whether two notes are about two similar things, so that both are valid. This is so if the newer note is about another
+ * relative ("my mother"), or has another word in the place of a word of the question; if only one of them contains what
+ * the question states; if the newer one is about one occasion of a weekly event; or if the newer one does not say that
+ * something has changed, and the older one is about an event, such as a payment, or both are rows of a list.
  */
 export function areNeighbours(
-  question: readonly PlacedWord[],
+  { placed: question, relatives }: Pick<ReadQuestion, "placed" | "relatives">,
   older: ReadNote,
   newer: ReadNote,
   tuning: ReplacementTuning | null,
 ): boolean {
+  if (areOfOtherRelatives(relatives, older.relatives, newer.relatives)) return true;
   if (substitutesIn(question, older.placed, newer.placed).length > 0) return true;
   if (isStatedBy(question, older.placed) !== isStatedBy(question, newer.placed)) return true;
   if (tellsOfEvent(older, tuning) && !saysChange(newer, tuning, EVENT_CHANGE_LOGIT_MIN)) return true;
@@ -241,6 +246,7 @@ export function readNote(note: ComparedNote, specifics: Specifics): ReadNote {
     words: wordsIn(note.text, note.language),
     placed: placedWords(note),
     changes: Math.min(CHANGES_MAX, changesIn(note)),
+    relatives: relativesOf(note.text),
     lacking: lackingSpecifics(specifics, note.text),
   };
 }

@@ -124,11 +124,16 @@ export function substitutesIn(
         !ownStems.has(each.stem) &&
         (isBeside(about, at, other, place, -1) ||
           isBeside(about, at, other, place, 1) ||
-          (areAlike && word.isStart && each.isStart && UNSPACED.test(word.word))),
+          (areAlike && word.isStart && each.isStart && areOtherBeginnings(word.word, each.word))),
     );
     if (substitute !== undefined) found.push({ asked: word.word, other: substitute.word });
   }
   return found;
+}
+
+/** Whether two words of a script without spaces begin otherwise: 我 and 我在 are cut differently, and say the same. */
+function areOtherBeginnings(left: string, right: string): boolean {
+  return UNSPACED.test(left) && !left.startsWith(right) && !right.startsWith(left);
 }
 
 function stemsOf(words: readonly PlacedWord[]): ReadonlySet<string> {

@@ -102,6 +102,12 @@ describe("by words alone", () => {
       ["This Monday Pilates was moved to the school hall.", "2024-01-01"],
       "where is pilates on Mondays",
     ],
+    [
+      "what another relative has changed",
+      ["Mein Vater fährt einen Saab.", "2020-01-01"],
+      ["Meine Mutter hat den Saab verkauft und fährt jetzt einen Kia.", "2024-01-01"],
+      "Welches Auto fährt mein Vater?",
+    ],
     ["any note, if the question is a name alone", OLD, NEW, "Ramipril"],
   ])("%s replaces nothing", (_, older, newer, question = QUESTION) => {
     expect(replaced(question, [older, newer])).toEqual([]);

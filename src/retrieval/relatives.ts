@@ -1,0 +1,100 @@
+// Recognises that a note is about somebody else than another one: what "my mother" has bought says nothing of what "my
+// father" drives. Word list: data/words/relatives.txt.
+
+import relatives from "../../data/words/relatives.txt" with { type: "text" };
+import { fold } from "../kit/fold.ts";
+import { parseWordList } from "../words/word-lists.ts";
+import { withoutDiacritics } from "./time/lexicon.ts";
+
+/** A relative in a text. */
+export interface Relative {
+  /** What they are to the writer, such as "father": a section of the word list. */
+  readonly kind: string;
+  /** Number of words before it; 0 or 1 in texts without spaces. */
+  readonly at: number;
+}
+
+/** Longer texts are read up to here, in UTF-16 code units. */
+const TEXT_UNITS_MAX = 1_000;
+/** A note whose first words name a relative is about them: "My uncle has moved". */
+const FIRST_WORDS = 3;
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
+const LEAVES_WRITER_OUT = /[\p{Script=Hangul}\p{Script=Hiragana}]/u;
+const WORD = /[\p{L}\p{M}\p{Nd}'’-]+/gu;
+/** Particles of Korean behind a noun. */
+const KOREAN_PARTICLE = /(?<=\p{Script=Hangul})(?:은|는|이|가|을|를|의|에게|에서|에|도|와|과|네)$/u;
+
+const kinds = [...parseWordList(relatives)].map(([kind, words]) => {
+  const spaced = words.filter((word) => !UNSPACED.test(word)).map((word) => word.replaceAll("_", " "));
+  return {
+    kind,
+    whole: new Set(spaced.filter((word) => !word.endsWith("*"))),
+    beginnings: spaced.filter((word) => word.endsWith("*")).map((word) => word.slice(0, -1)),
+    unspaced: words.filter((word) => UNSPACED.test(word)),
+  };
+});
+/** Words of texts without spaces, longest first: 祖父 is no 父. */
+const unspacedWords = kinds
+  .flatMap(({ kind, unspaced }) => unspaced.map((word) => ({ kind, word })))
+  .sort((left, right) => right.word.length - left.word.length);
+
+/** The relatives that a text names. */
+export function relativesIn(text: string): readonly Relative[] {
+  const plain = withoutDiacritics(fold(text.slice(0, TEXT_UNITS_MAX)));
+  return UNSPACED.test(plain) ? [...inWords(plain), ...inCharacters(plain)] : inWords(plain);
+}
+
+function inWords(text: string): readonly Relative[] {
+  const words = Array.from(text.matchAll(WORD), ([word]) => word.replace(KOREAN_PARTICLE, ""));
+  return words.flatMap((word, at) => {
+    const pair = at === 0 ? "" : `${words[at - 1]} ${word}`;
+    const found = kinds.find(
+      ({ whole, beginnings }) =>
+        whole.has(word) || whole.has(pair) || beginnings.some((beginning) => word.startsWith(beginning)),
+    );
+    return found === undefined ? [] : [{ kind: found.kind, at }];
+  });
+}
+
+function inCharacters(text: string): readonly Relative[] {
+  const found: Relative[] = [];
+  for (let at = 0; at < text.length; ) {
+    const relative = unspacedWords.find(({ word }) => text.startsWith(word, at));
+    if (relative !== undefined) found.push({ kind: relative.kind, at: at === 0 ? 0 : FIRST_WORDS });
+    at += relative?.word.length ?? 1;
+  }
+  return found;
+}
+
+/** The relatives that a note names. */
+export interface NoteRelatives {
+  readonly named: readonly Relative[];
+  /** Whether a note that names nobody is about its writer, because its language leaves "I" out: "마포구로 이사했다". */
+  readonly isOfWriter: boolean;
+}
+
+/** The relatives that a note names. */
+export function relativesOf(note: string): NoteRelatives {
+  const named = relativesIn(note);
+  return { named, isOfWriter: named.length === 0 && LEAVES_WRITER_OUT.test(note) };
+}
+
+/**
+ * Whether `newer` is about other relatives than `older`, which is about those of the question: it names none of the
+ * question's, and either one that `older` does not name, or nobody but its writer. If neither the question nor `older`
+ * names one, whether `newer` begins with one.
+ */
+export function areOfOtherRelatives(
+  question: readonly Relative[],
+  { named: older }: NoteRelatives,
+  { named: newer, isOfWriter }: NoteRelatives,
+): boolean {
+  const [asked, before, after] = [kindsOf(question), kindsOf(older), kindsOf(newer)];
+  if (asked.size === 0) return before.size === 0 && newer.some(({ at }) => at < FIRST_WORDS);
+  if (asked.isDisjointFrom(before) || !asked.isDisjointFrom(after)) return false;
+  return isOfWriter || !after.isSubsetOf(before);
+}
+
+function kindsOf(relatives: readonly Relative[]): ReadonlySet<string> {
+  return new Set(relatives.map(({ kind }) => kind));
+}
