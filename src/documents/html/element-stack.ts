@@ -121,7 +121,10 @@ export class ElementStack {
       this.#closeWithin(["td", "th", "caption"], Math.max(table, this.#placeOf("tr")));
     else if (name === "li") this.#closeWithin(["li"], Math.max(scope, this.#lists.at(-1) ?? -1));
     else if (name === "dt" || name === "dd") this.#closeWithin(["dt", "dd"], Math.max(scope, this.#placeOf("dl")));
-    else if (name === "rt" || name === "rp") this.#closeWithin(["rt", "rp"], Math.max(scope, this.#placeOf("ruby")));
+    else if (name === "option" || name === "optgroup") {
+      const names = name === "option" ? ["option"] : ["option", "optgroup"];
+      this.#closeWithin(names, Math.max(this.#placeOf("select"), this.#placeOf("datalist")));
+    } else if (name === "rt" || name === "rp") this.#closeWithin(["rt", "rp"], Math.max(scope, this.#placeOf("ruby")));
     else if (name === "a") this.#closeWithin(["a"], Math.max(scope, this.#blocks.at(-1) ?? -1));
     else if (HEADINGS.has(name) && HEADINGS.has(this.#open.at(-1)?.name ?? "")) this.#closeTo(this.#open.length - 1);
     if (BLOCKS.has(name)) this.#closeWithin(["p"], scope);

@@ -1,0 +1,300 @@
+// Further variants of what files of other programs contain: each arrives with its meaning. The files are built here.
+
+import { describe, expect, test } from "bun:test";
+import { formatOfMediaType } from "../../../src/documents/formats.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
+import { docx, pptx, xlsx, xml } from "../office/office-file.ts";
+import { buildPdf, lines } from "../pdf/build-pdf.ts";
+import { textOf } from "../reading.ts";
+
+const OPEN_XML = "application/vnd.openxmlformats-officedocument";
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  docx: `${OPEN_XML}.wordprocessingml.document`,
+  pptx: `${OPEN_XML}.presentationml.presentation`,
+  xlsx: `${OPEN_XML}.spreadsheetml.sheet`,
+};
+
+/** The text of a file. Office files are built without the list by which their format is recognised. */
+async function read(name: string, content: string | Uint8Array): Promise<string> {
+  const mediaType = MEDIA_TYPES[name.split(".").at(-1) ?? ""];
+  if (mediaType === undefined) return (await textOf(name, content)).text;
+  const bytes = new Uint8Array(Buffer.from(content));
+  const outcome = await formatOfMediaType(mediaType).read({ bytes, filename: name }, () => undefined);
+  if (outcome instanceof ReadFailure) throw outcome;
+  return outcome.pieces.join("");
+}
+
+type Case = readonly [
+  what: string,
+  name: string,
+  content: string | Uint8Array,
+  has: readonly string[],
+  not?: readonly string[],
+];
+
+const run = (text: string, properties = "") =>
+  `<w:r>${properties === "" ? "" : `<w:rPr>${properties}</w:rPr>`}<w:t xml:space="preserve">${text}</w:t></w:r>`;
+const raised = (text: string) => run(text, '<w:vertAlign w:val="superscript"/>');
+const lowered = (text: string) => run(text, '<w:vertAlign w:val="subscript"/>');
+const moved = (text: string, halfPoints: number) => run(text, `<w:position w:val="${halfPoints}"/><w:sz w:val="14"/>`);
+const row = (...cells: readonly string[]) =>
+  `<w:tr>${cells.map((cell) => `<w:tc><w:p>${cell}</w:p></w:tc>`).join("")}</w:tr>`;
+const box = `<w:txbxContent><w:p>${run("Boxed deadline 4 May")}</w:p></w:txbxContent>`;
+const vml = `<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">${box}</v:textbox></w:pict>`;
+const slideRun = (text: string, properties = "") => `<a:r><a:rPr${properties}/><a:t>${text}</a:t></a:r>`;
+
+/** A sheet with values below each other in these formats. */
+function formatted(cells: readonly (readonly [code: string, value: number])[]): Uint8Array {
+  const formats = cells.map(([code], at) => `<numFmt numFmtId="${170 + at}" formatCode="${code}"/>`).join("");
+  const uses = cells.map((_, at) => `<xf numFmtId="${170 + at}"/>`).join("");
+  const rows = cells.map(
+    ([, value], at) => `<row r="${at + 1}"><c r="A${at + 1}" s="${at + 1}"><v>${value}</v></c></row>`,
+  );
+  const styles = `<numFmts>${formats}</numFmts><cellXfs><xf numFmtId="0"/>${uses}</cellXfs>`;
+  return xlsx([{ name: "S", content: `<sheetData>${rows.join("")}</sheetData>` }], {
+    "styles.xml": xml("styleSheet", styles),
+  });
+}
+
+const CASES: Readonly<Record<string, readonly Case[]>> = {
+  scripts: [
+    [
+      "in a table",
+      "a.docx",
+      docx(
+        `<w:tbl>${row(run("Area"), run("42 km") + raised("2"))}${row(run("Gas"), run("CO") + lowered("2") + run(" 415 ppm"))}</w:tbl><w:p>${run("10") + raised("-9") + run(" m and a note") + raised("3")}</w:p>`,
+      ),
+      ["42 km^2", "CO2 415 ppm", "10^-9", "note[3]"],
+    ],
+    [
+      "by a style and a style based on it",
+      "a.docx",
+      docx(
+        `<w:p>${run("Peak 4.7 × 10") + run("6", '<w:rStyle w:val="Up"/>') + run(" units, see source") + run("12", '<w:rStyle w:val="Up2"/>')}</w:p>`,
+        {
+          "styles.xml": xml(
+            "w:styles",
+            '<w:style w:type="character" w:styleId="Up"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:style><w:style w:type="character" w:styleId="Up2"><w:basedOn w:val="Up"/></w:style>',
+          ),
+        },
+      ),
+      ["10^6", "source[12]"],
+    ],
+    [
+      "by their position",
+      "a.docx",
+      docx(`<w:p>${run("Volume 12 m") + moved("3", 8) + run(" and log") + moved("10", -4) + run(" x")}</w:p>`),
+      ["m^3", "log_10"],
+    ],
+    [
+      "in rich text of a sheet",
+      "a.xlsx",
+      xlsx(
+        [
+          {
+            name: "S",
+            content:
+              '<sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>Value</t></is></c></row><row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2"><v>5</v></c></row></sheetData>',
+          },
+        ],
+        {
+          "sharedStrings.xml": xml(
+            "sst",
+            '<si><r><t>Area (m</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>2</t></r><r><t>)</t></r></si><si><r><t>Yield</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>1</t></r></si>',
+          ),
+        },
+      ),
+      ["m^2", "Yield[1]"],
+    ],
+    [
+      "on a slide",
+      "a.pptx",
+      pptx([
+        {
+          content: `<p:sp><p:txBody><a:p>${slideRun("Speed 3 × 10") + slideRun("8", ' baseline="30000"') + slideRun(" m/s, H") + slideRun("2", ' baseline="-25000"') + slideRun("O")}</a:p></p:txBody></p:sp>`,
+        },
+      ]),
+      ["10^8 m/s", "H2O"],
+    ],
+    [
+      "drawn smaller and higher on a page",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(["The flux was 6.0 x 10"], 60, 700),
+            { text: "14", x: 155.5, y: 696, size: 6 },
+            ...lines(["per second."], 164, 700),
+            ...lines(["Sales rose in 2019"], 60, 670),
+            { text: "3", x: 143.2, y: 666, size: 6 },
+            ...lines(["and fell later."], 150, 670),
+          ],
+        ],
+      }),
+      ["10^14", "2019[3]"],
+    ],
+    [
+      "in RTF",
+      "a.rtf",
+      String.raw`{\rtf1\ansi E = mc{\super 2} and H{\sub 2}O. Rate 10{\super -3}.}`,
+      ["mc^2", "H2O", "10^-3"],
+    ],
+    [
+      "in cells of a page",
+      "a.html",
+      "<main><table><tr><th>Isotope<th>Half-life</tr><tr><td><sup>14</sup>C<td>5,730 years<sup>[1]</sup></tr></table></main>",
+      ["5,730 years[1]"],
+      ["years1"],
+    ],
+  ],
+  "numbers and tables": [
+    [
+      "number formats",
+      "a.xlsx",
+      formatted([
+        ["0000\\-00\\-00", 20260504],
+        ["0.0%", 0.075],
+        ["[h]:mm", 1.5],
+        ["#,##0,\\ &quot;k&quot;", 45600],
+        ["&quot;+&quot;0;&quot;−&quot;0", -7],
+        ["# ?/?", 2.5],
+        ["000\\.000", 12345],
+      ]),
+      ["2026-05-04", "7.5%", "36:00", "46 k", "−7", "2 1/2", "012.345"],
+    ],
+    [
+      "CSV whose first line names the separator",
+      "a.csv",
+      'sep=;\nName;Preis;Menge\n"Schraube; lang";3,50;10\n"Mutter\nM8";0,20;200\n',
+      ["Preis: 3,50", "Menge: 200"],
+    ],
+    [
+      "CSV with decimal commas and ragged rows",
+      "a.csv",
+      "a;b;c\n1,5;2,5;3,5\n4,5;5,5\n7,5;8,5;9,5;1\n",
+      ["b: 2,5", "b: 8,5"],
+    ],
+    [
+      "CSV with bars",
+      "a.csv",
+      "id|name|price, net\n1|Ann, B.|3,20\n2|Bo, C.|4,10\n",
+      ["name: Ann, B.", "price, net: 4,10"],
+    ],
+    [
+      "Markdown tables without outer bars, in lists and quotations",
+      "a.md",
+      "Part | Price\n:--|--:\nA\\|1 | 4,50 €\n\n- Item\n\n  | Port | Depth |\n  |---|---|\n  | Looe | 3 m |\n\n> | Q | A |\n> |---|---|\n> | Who | Ada |\n",
+      ["4,50 €", "Looe", "Ada"],
+    ],
+    [
+      "columns of a page without borders",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(["Port", "Par", "Looe", "Fowey"], 60, 100),
+            ...lines(["Depth", "7 m", "3 m", "11 m"], 200, 100),
+            ...lines(["Fee", "12", "9", "30"], 320, 100),
+          ],
+        ],
+      }),
+      ["Port: Looe | Depth: 3 m | Fee: 9"],
+    ],
+    [
+      "two names of columns of two words",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(["Base Model"], 200, 100),
+            ...lines(["Large Model"], 320, 100),
+            ...lines(["Layers", "Heads", "Width"], 60, 112),
+            ...lines(["12", "8", "512"], 200, 112),
+            ...lines(["24", "16", "1024"], 320, 112),
+          ],
+        ],
+      }),
+      ["Base Model: 8", "Large Model: 16"],
+    ],
+  ],
+  layout: [
+    [
+      "boxes beside each other",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(
+              ["Opening hours", "Monday to Friday", "nine to five", "closed on holidays", "and in August"],
+              60,
+              700,
+            ),
+            ...lines(["Contact", "Call the desk", "at extension 48", "or write a note", "to the keeper"], 330, 700),
+          ],
+        ],
+      }),
+      ["Monday to Friday"],
+      ["Opening hours Contact", "nine to five at"],
+    ],
+    [
+      "a text box and its fallback count once",
+      "a.docx",
+      docx(
+        `<w:p><w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice Requires="wps"><w:drawing><wps:txbx xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape">${box}</wps:txbx></w:drawing></mc:Choice><mc:Fallback>${vml}</mc:Fallback></mc:AlternateContent></w:r></w:p>`,
+      ),
+      ["Boxed deadline 4 May"],
+      ["4 May\n\nBoxed"],
+    ],
+    [
+      "check boxes and choices of old forms",
+      "a.docx",
+      docx(
+        `<w:p><w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:instrText>FORMCHECKBOX</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>${run(" Vegetarian")}</w:p><w:p><w:sdt><w:sdtPr><w:dropDownList/></w:sdtPr><w:sdtContent>${run("Ferry")}</w:sdtContent></w:sdt></w:p>`,
+      ),
+      ["☑ Vegetarian", "Ferry"],
+    ],
+    [
+      "lines of a log",
+      "a.txt",
+      "2026-05-04 12:00:01 worker-7 finished job 4411 in 3.2 seconds\n2026-05-04 12:00:09 worker-2 failed job 4412 after 9.9 seconds\n",
+      ["3.2 seconds\n2026"],
+    ],
+  ],
+  pages: [
+    [
+      "deleted and struck text, collapsed parts, tabs",
+      "a.html",
+      "<main><p>Fee: <s>€ 12</s> <b>€ 9</b> <span style='text-decoration:line-through'>€ 15</span></p><details><summary>Returns</summary><p>Within 30 days.</p></details><ul role=tablist><li role=tab aria-controls=p2>Shipping</ul><div id=p2 role=tabpanel hidden><p>Ships in 3 days.</p></div></main>",
+      ["€ 9", "Within 30 days.", "Shipping", "Ships in 3 days."],
+      ["€ 12", "€ 15"],
+    ],
+    [
+      "panels of tabs by a library",
+      "a.html",
+      "<main><div role=tablist><button role=tab data-bs-target='#specs'>Specs</button><button role=tab data-bs-target='#care'>Care</button></div><div class=tab-pane id=specs style='display:none'><p>Weight 4 kg</p></div><div class='tab-pane fade' id=care aria-hidden=true><p>Wash cold</p></div></main>",
+      ["Specs", "Care", "Weight 4 kg", "Wash cold"],
+    ],
+    [
+      "choices whose tags have no end",
+      "a.html",
+      "<main><p>A</p><label>Plan <select><optgroup label=x><option>Basic<option selected>Gold<optgroup label=y><option>Silver</select></label><p>Next.</p></main>",
+      ["Gold", "Next."],
+      ["Basic", "Silver"],
+    ],
+    [
+      "labels and boxes",
+      "a.html",
+      "<main><label><input type=checkbox checked>Gift wrap</label><label><input type=radio name=s>Small</label><label><input type=radio name=s checked>Large</label></main>",
+      ["☑ Gift wrap"],
+      ["SmallLarge"],
+    ],
+  ],
+};
+
+describe.each(Object.entries(CASES))("%s", (_, cases) => {
+  test.each(cases.map((each) => [each[0], each] as const))("%s", async (_what, [, name, content, has, not = []]) => {
+    const text = (await read(name, content)).replace(/[ \u00a0\u202f]+/g, " ");
+    for (const fact of has) expect(text).toContain(fact);
+    for (const wrong of not) expect(text).not.toContain(wrong);
+  });
+});
