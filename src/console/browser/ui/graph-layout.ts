@@ -18,6 +18,9 @@ const LETTER_SHARE = 0.56;
 /** Pixels that stay free at the edges of the picture, and between two nodes with their labels. */
 const EDGE = 20;
 const SPACE = 10;
+/** Width below which the buttons stand in a row above the picture's content, and the height they take there. */
+const NARROW = 480;
+const BUTTONS_HEIGHT = 44;
 /** Steps of the layout times nodes, which bounds its time to some 50 ms. */
 const STEPS_TIMES_NODES = 24_000;
 /** Rounds in which nodes move apart, and most nodes for which it is done: each is compared with each. */
@@ -94,6 +97,7 @@ export function fitted(
   const all = [...raw.values()];
   const [left, right] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];
   const [top, bottom] = [Math.min(...all.map(({ y }) => y)), Math.max(...all.map(({ y }) => y))];
+  const roof = width < NARROW ? BUTTONS_HEIGHT : 0;
   const spread = (value: number, from: number, to: number, size: number, free: number) =>
     to === from ? size / 2 : free + ((value - from) / (to - from)) * (size - 2 * free);
   const hasLabels = nodes.length <= MOVED_APART_MAX;
@@ -104,14 +108,15 @@ export function fitted(
     const halfWidth = hasLabels ? Math.min(Math.max(radius, halfWidthOf(label, 1)), width / 4) : radius;
     const halfHeight = radius + (hasLabels ? LABEL_PIXELS : 0);
     const x = spread(at.x, left, right, width, EDGE + halfWidth);
-    const y = spread(at.y, top, bottom, height, EDGE + halfHeight);
+    const y = roof + spread(at.y, top, bottom, height - roof, EDGE + halfHeight);
     return [{ id, x, y, halfWidth, halfHeight }];
   });
-  if (hasLabels) moveApart(bodies, { width, height });
+  if (hasLabels) moveApart(bodies, { width, height }, roof);
   return new Map(bodies.map(({ id, x, y }) => [id, { x, y }]));
 }
 
-function moveApart(bodies: readonly Body[], { width, height }: Size): void {
+/** Moves bodies until none overlaps another one, inside of the picture and below its roof. */
+function moveApart(bodies: readonly Body[], { width, height }: Size, roof: number): void {
   for (let round = 0; round < ROUNDS; round++) {
     let hasMoved = false;
     for (const [at, one] of bodies.entries()) {
@@ -135,7 +140,7 @@ function moveApart(bodies: readonly Body[], { width, height }: Size): void {
     }
     for (const body of bodies) {
       body.x = Math.max(EDGE + body.halfWidth, Math.min(width - EDGE - body.halfWidth, body.x));
-      body.y = Math.max(EDGE + body.halfHeight, Math.min(height - EDGE - body.halfHeight, body.y));
+      body.y = Math.max(roof + EDGE + body.halfHeight, Math.min(height - EDGE - body.halfHeight, body.y));
     }
     if (!hasMoved) return;
   }
