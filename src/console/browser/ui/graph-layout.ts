@@ -12,7 +12,7 @@ export const LABEL_PIXELS = 12;
 /** Most nodes that have their labels, if these find room: the heaviest. */
 const LABELS_MAX = 80;
 /** Pixels between a node and its label. */
-const LABEL_GAP = 4;
+const LABEL_GAP = 7;
 /** About the width of a letter, as a share of the height of a label. */
 const LETTER_SHARE = 0.56;
 /** Pixels that stay free at the edges of the picture, and between two nodes with their labels. */
@@ -148,7 +148,7 @@ function moveApart(bodies: readonly Body[], { width, height }: Size, roof: numbe
 
 /** Places of a label around its node, for half of its width: the middle of the label from that of the node. */
 function labelPlaces(radius: number, halfWidth: number, scale: number): readonly Point[] {
-  const [down, aside] = [radius + LABEL_PIXELS / scale / 2 + 1 / scale, radius + LABEL_GAP / scale + halfWidth];
+  const [down, aside] = [radius + LABEL_PIXELS / scale / 2 + 3 / scale, radius + LABEL_GAP / scale + halfWidth];
   return [
     { x: 0, y: down },
     { x: 0, y: -down },
