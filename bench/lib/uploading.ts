@@ -36,12 +36,13 @@ export async function waitForMemory(
   id: string,
   isPast: (memory: JsonRecord) => boolean,
   timeoutMs: number,
+  pollMs = POLL_MS,
 ): Promise<JsonRecord> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { body } = await server.call("GET", `/v1/memories/${id}`);
     if (isRecord(body) && isPast(body)) return body;
     if (performance.now() > deadline) throw new Error(`${id} was not ready within ${timeoutMs} ms`);
-    await systemClock.sleep(POLL_MS);
+    await systemClock.sleep(pollMs);
   }
 }
