@@ -4,6 +4,7 @@
 import { fold } from "../kit/fold.ts";
 import { numberedWords } from "../retrieval/number-words.ts";
 import { languagesOf, lexemesOf, lexiconOf } from "../retrieval/time/lexicon.ts";
+import { relativeTimeIn } from "../retrieval/time/resolve-time.ts";
 import { bareWord, stemOf } from "../retrieval/time/words.ts";
 import { wordOfKind } from "../words/answer-kinds.ts";
 import { stopWordsOf } from "../words/stop-words.ts";
@@ -86,6 +87,9 @@ export function statementOf(text: string, language: string): Statement {
   const means = (name: string) => lexemes.some(({ meanings }) => meanings.has(name));
   const stopWords = stopWordsOf(language);
   const names = CAPITALISED_NOUNS.test(language) ? new Set<string>() : namesIn(text);
+  const changeWords = new Set(lexemes.flatMap((each) => (each.meanings.has("change") ? [each.text] : [])));
+  // when something has changed is no value of it: "moved to Geneva last week"
+  const when = changeWords.size === 0 ? null : relativeTimeIn(plain, language);
   const words: StatementWord[] = [];
   let end = 0; // of the last word
   let before = "";
@@ -96,6 +100,7 @@ export function statementOf(text: string, language: string): Statement {
     // "note number 5" is another note than number 4
     const kind = found === "number" && SERIAL.test(before) ? "mark" : found;
     before = written;
+    if (when !== null && kind !== "time" && when.start <= at && at < when.end) continue;
     if (
       kind === "word" &&
       ((stopWords.has(word) && !CONTRASTS.has(word)) ||
@@ -119,7 +124,7 @@ export function statementOf(text: string, language: string): Statement {
   }
   return {
     words,
-    changeWords: new Set(lexemes.flatMap((each) => (each.meanings.has("change") ? [each.text] : []))),
+    changeWords,
     isEnd: END.test(plain),
     namesDay: [...MOMENTS].some(means),
     isOccasion: OCCASION.test(plain),

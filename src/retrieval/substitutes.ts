@@ -7,6 +7,7 @@ import { stopWordsOf } from "../words/stop-words.ts";
 import { numberedWords } from "./number-words.ts";
 import type { TextInLanguage } from "./time/change-words.ts";
 import { type Lexeme, languagesOf, lexemesOf, lexiconOf } from "./time/lexicon.ts";
+import { relativeTimeIn } from "./time/resolve-time.ts";
 import { bareWord, stemOf } from "./time/words.ts";
 
 /** A word of the question that one text has, and the word that the other text has in its place. */
@@ -47,6 +48,8 @@ const MONTH_OR_WEEKDAY = /^(?:month|weekday)\d/;
 const DAY_BEFORE_MONTH = /(?<!\p{Nd})\p{Nd}{1,2}(?:\.|st|nd|rd|th|er)?(?: (?:de|of))? $/u;
 const DAY_BEHIND_MONTH = /^ \p{Nd}{1,2}(?!\p{Nd}|[:.]\p{Nd})/u;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
+/** A word of one letter, such as the French "a". */
+const LETTER = /^[\p{Script=Latin}\p{Script=Cyrillic}]$/u;
 const HIRAGANA = /^\p{Script=Hiragana}+$/u;
 /** Words that only join others, in languages without a list of stop words. */
 const JOINING: ReadonlySet<string> = new Set(numberedWords("joining"));
@@ -56,7 +59,11 @@ export function placedWords({ text, language }: TextInLanguage): readonly Placed
   const plain = fold(text.slice(0, TEXT_UNITS_MAX));
   const stopWords = stopWordsOf(language);
   const lexemes = languagesOf(plain, language).likely.flatMap((each) => lexemesOf(plain, lexiconOf(each)));
-  const timed = lexemes.filter(({ meanings }) => meanings.has("change") || meanings.has("now"));
+  // when something has changed is no substitute: "last week"
+  const timed: readonly Span[] = [
+    ...lexemes.filter(({ meanings }) => meanings.has("change") || meanings.has("now")),
+    ...[relativeTimeIn(plain, language)].filter((time) => time !== null),
+  ];
   const whens = whensIn(plain, lexemes);
   const words: PlacedWord[] = [];
   let isStart = true;
@@ -69,7 +76,8 @@ export function placedWords({ text, language }: TextInLanguage): readonly Placed
     }
     const word = bareWord(segment);
     const isTimed = isWithin(timed, index);
-    const isSmall = (stopWords.has(word) && !isMark(text, word, index)) || JOINING.has(word) || HIRAGANA.test(word);
+    const isSmallWord = stopWords.has(word) || LETTER.test(word);
+    const isSmall = (isSmallWord && !isMark(text, word, index)) || JOINING.has(word) || HIRAGANA.test(word);
     const isWhen = isWithin(whens, index);
     words.push({ word, stem: stemOf(word), hasMeaning: !isSmall && !isTimed, isStart, group, isWhen });
     isStart = false;

@@ -57,3 +57,29 @@ test("a text that says the same is a duplicate", () => {
   expect(judged("The spare key is under the mat.", "The spare key is under the mat.")).toBe("duplicates");
   expect(judged("The spare key is under the mat.", "the spare key is under the mat")).toBe("duplicates");
 });
+
+describe("when something has changed does not matter", () => {
+  test.each([
+    ["en", "Paul lives in Zurich.", "Paul moved to Geneva last week."],
+    ["en", "Paul lives in Zurich.", "Last month Paul moved to Geneva."],
+    ["es", "Carlos vive en Sevilla.", "Carlos se mudó a Cádiz la semana pasada."],
+    ["it", "Giulia abita a Torino.", "Giulia si è trasferita a Genova il mese scorso."],
+    ["nl", "Sanne woont in Breda.", "Sanne is vorige week naar Utrecht verhuisd."],
+    ["pt", "A Inês mora em Braga.", "A Inês mudou-se para Faro no mês passado."],
+    ["ru", "Ольга живёт в Казани.", "Ольга на прошлой неделе переехала в Самару."],
+  ])("%s: %s %s", (language, older, newer) => {
+    expect(judged(older, newer, language)).toBe("supersedes");
+  });
+
+  test.each([
+    ["en", "Paul lives in Zurich.", "Paul visited Geneva last week."],
+    ["en", "Paul lives in Zurich.", "Anna moved to Geneva last week."],
+    ["en", "Paul lives in Zurich.", "Paul's parents moved to Geneva last week."],
+    ["en", "Standup is at 9:30.", "Last week standup was at 10:15."],
+    ["en", "The workshop is in room 114.", "This week the workshop is in room 220."],
+    ["de", "Jonas wohnt in Kiel.", "Jonas war letzte Woche in Bremen."],
+    ["es", "Carlos vive en Sevilla.", "Carlos estuvo en Cádiz la semana pasada."],
+  ])("but it is no change by itself (%s): %s %s", (language, older, newer) => {
+    expect(judged(older, newer, language)).not.toBe("supersedes");
+  });
+});

@@ -132,3 +132,26 @@ test("a long text is compared up to a limit, in little time", () => {
   const long = `The code of cabin A is 1. ${"cabin B code ".repeat(20_000)}`;
   expect(substitutes("en", "code of cabin A?", long, long)).toEqual([]);
 });
+
+describe("no substitute is", () => {
+  test.each([
+    ["when something has changed", "zh", "小明住在哪里？", "小明住在杭州。", "小明上周搬到苏州了。"],
+    [
+      "a word of one letter",
+      "fr",
+      "Où habite Chloé ?",
+      "Chloé habite à Lyon.",
+      "Chloé a déménagé à Nantes la semaine dernière.",
+    ],
+    [
+      "the same word, cut differently",
+      "zh",
+      "我在哪里上班？",
+      "我在花店上班。",
+      "我辞了花店的工作，现在在图书馆上班。",
+    ],
+    ["a verb of change", "ru", "Сколько стоит бассейн?", "Бассейн стоит 3200.", "Бассейн поднял цену до 3900."],
+  ])("%s", (_, language, question, about, other) => {
+    expect(substitutes(language, question, about, other)).toEqual([]);
+  });
+});

@@ -43,6 +43,21 @@ const QUERY_UNITS_MAX = 2_000;
 const UNSPACED_RELATION_MIN = 2;
 
 /**
+ * Where a folded text names a time by its distance from now, such as "last week"; null if it does not. In UTF-16 code
+ * units.
+ * @param language of the text, BCP 47; `und` if unknown
+ */
+export function relativeTimeIn(
+  text: string,
+  language: string,
+): { readonly start: number; readonly end: number } | null {
+  const time = resolveTime(text, 0, language);
+  if (time?.kind !== "relative") return null;
+  const start = text.indexOf(time.expression);
+  return start === -1 ? null : { start, end: start + time.expression.length };
+}
+
+/**
  * The time that a query names; null if it names none. Times are resolved in UTC; weeks begin on Monday, seasons are
  * those of the northern hemisphere, and a day or month without a year is the latest one.
  * @param asOf time of the query, Unix milliseconds
