@@ -131,14 +131,15 @@ export class ProjectService {
     return { project: await this.#inForce(project), issued };
   }
 
-  /** See `changeProject`. The index of the project follows the setting of its vector index at once. */
+  /** See `changeProject`. The index of the project follows the setting of its vector index soon. */
   async change(...change: Parameters<typeof changeProject>): Promise<ProjectInForce> {
     const project = await changeProject(...change);
     const [tx, , , { vector_index: changed }] = change;
     if (changed !== undefined) {
-      tx.afterCommit(async () => {
-        // The setting is stored. If it cannot be applied now, the next sweep does it.
-        await this.#followVectorIndex(project).catch((err: unknown) =>
+      // The setting is stored. If it cannot be applied now, the next sweep does it. Nothing waits for it here: an index
+      // that is opened for the first time may store its model, which has to wait for the effects of this transaction.
+      tx.afterCommit(() => {
+        this.#followVectorIndex(project).catch((err: unknown) =>
           this.#uses.log.warn({ projectId: project.id, err }, "the vector index could not be changed yet"),
         );
       });

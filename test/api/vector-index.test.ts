@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { WORD_PORTS } from "../in-memory/ports.ts";
 import { seeded } from "../support/seeded.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { DEFAULT } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
 
 /** More memories than a walk looks for, so that the graph answers, and not the scan that replaces a short walk. */
@@ -157,4 +158,16 @@ test("a key without `project`, a confined one and an unknown project are refused
   expect((await ask(mneme.addKey(["project"]), "?projectId=prj_00000000000000000000000000")).status).toBe(403);
   const unknown = await mneme.call("GET", "/v1/project/vector-index?projectId=prj_00000000000000000000000000");
   expect(unknown.status).toBe(404);
+});
+
+test("a project that has never been used takes the setting, and searches", async () => {
+  // with the index that follows a database of several nodes, if that is what services of tests use
+  const service = await startService({ config: { embedder: DEFAULT } });
+  const { id, key } = (await service.call("POST", "/v1/projects", { name: "new" })).body;
+  const { status } = await service.call("PUT", `/v1/project?projectId=${id}`, { vector_index: "scan" });
+  expect(status).toBe(200);
+  const own = { authorization: `Bearer ${key}` };
+  const found = await service.call("POST", "/v1/memories/search", { query: "anything" }, own);
+  expect([found.status, found.body.results]).toEqual([200, []]);
+  await service.stop();
 });
