@@ -132,9 +132,12 @@ function namedTimeView({ from, to, expression }: NamedTime) {
   return { from: isoTimeOrNull(from), to: isoTimeOrNull(to), expression };
 }
 
-/** Converts a source of an answer to the schema `SearchResult`, which then says whether the answer cites it. */
-export function sourceView({ passage, isCited }: CitedPassage): View<typeof memories.SearchResult> {
-  return { ...resultView(passage), cited: isCited };
+/**
+ * Converts a source of an answer to the schema `SearchResult`, which then says whether the answer cites it, and by
+ * which number. @param at its place among the sources, from 0: the cited ones come first
+ */
+export function sourceView({ passage, isCited }: CitedPassage, at: number): View<typeof memories.SearchResult> {
+  return { ...resultView(passage), cited: isCited, ...(isCited ? { citation: at + 1 } : {}) };
 }
 
 /** Converts an answer to the schema `QueryResult`. */

@@ -24,7 +24,7 @@ export interface ChatServiceDependencies {
   readonly answers: Pick<AnswerService, "answer" | "check" | "reserveQuery">;
   readonly transactions: Transactions;
   /** Makes the JSON of a source that is stored with its message. */
-  readonly describeSource: (source: CitedPassage) => JsonObject;
+  readonly describeSource: (source: CitedPassage, at: number) => JsonObject;
 }
 
 /** A question to a chat. Its user, agent and session are those of the chat. */
@@ -167,7 +167,9 @@ export class ChatService {
       const message = await transaction.chats.append(projectId, id, {
         role: "assistant",
         content: answer.text,
-        sources: answer.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
+        sources: answer
+          .sourcesAmong(run.context(), question.maxSources)
+          .map((source, at) => this.#sourceOf(source, at)),
         isInterrupted,
         answerState: isInterrupted ? null : answer.whole().state,
       });
@@ -226,8 +228,8 @@ export class ChatService {
     return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...terms, history });
   }
 
-  #sourceOf(source: CitedPassage): MessageSource {
-    return { memoryKey: source.passage.memory.key, shown: this.#uses.describeSource(source) };
+  #sourceOf(source: CitedPassage, at: number): MessageSource {
+    return { memoryKey: source.passage.memory.key, shown: this.#uses.describeSource(source, at) };
   }
 }
 

@@ -653,7 +653,7 @@ test(
     const unreached = contract.operations.filter(({ object }) => !reached.has(object.operationId));
     expect(unreached.map(({ object }) => object.operationId)).toEqual([]);
     const succeeded = [...reached.values()].filter((seen) => [...seen].some((status) => status < 300));
-    expect(succeeded.length).toBeGreaterThan(OPERATIONS.length * 0.8);
+    expect(succeeded.length).toBeGreaterThan(OPERATIONS.length * 0.7);
   },
   Math.max(60_000, REQUESTS * 200),
 );

@@ -385,7 +385,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
       "relations",
     ],
   ],
-  SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited", "answer_spans"],
+  SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited", "citation", "answer_spans"],
   SearchResults: ["results", "total_results", "explain"],
   QueryResult: ["answer", "answer_state", "evidence", "sources", "usage"],
   Chat: ["id", ...SCOPE, "title", "created_at"],

@@ -45,6 +45,8 @@ const used = async (): Promise<number> => (await mneme.call("GET", "/v1/usage"))
 interface Source {
   readonly content: string;
   readonly cited: boolean;
+  readonly citation?: number;
+  readonly memory_id: string;
   readonly metadata: { readonly _memory: { readonly userId: string | null } };
 }
 const ownersOf = (answer: Answered): Set<string | null> =>
@@ -87,9 +89,26 @@ describe("sendMessage, 200", () => {
     expect([...numbers]).toEqual([...numbers].map((_, at) => at + 1));
     for (const [at, source] of message.sources.entries()) {
       const fields = Object.keys(source).filter((name) => name !== "answer_spans"); // some models have none
-      expect(fields.sort()).toEqual(["cited", "content", "id", "memory_id", "metadata", "score"]);
+      const own = ["cited", "content", "id", "memory_id", "metadata", "score"];
+      expect(fields.sort()).toEqual(at < numbers.size ? ["citation", ...own] : own);
       expect(source.cited).toBe(at < numbers.size);
+      expect(source.citation).toBe(at < numbers.size ? at + 1 : undefined);
     }
+  });
+
+  test("a source keeps the number of its citation when another one was deleted", async () => {
+    const texts = ["Rosa's dentist is Doctor Lind.", "Rosa lives in Malmö."];
+    for (const content of texts) await mneme.store({ content, userId: "rosa" });
+    const chat = await newChat({ userId: "rosa" });
+    const asked = { message: "Who is Rosa's dentist and where does Rosa live?" };
+    const { sources }: { readonly sources: readonly Source[] } = (await send(chat, asked)).body.message;
+    const [first, second] = sources.filter(({ cited }) => cited);
+    expect([first?.citation, second?.citation]).toEqual([1, 2]);
+    await mneme.call("DELETE", `/v1/memories/${first?.memory_id}`);
+    const kept: readonly Source[] = (await list(chat)).body.data[1].sources;
+    expect(kept.filter(({ cited }) => cited).map(({ citation, content }) => [citation, content])).toEqual([
+      [2, second?.content ?? ""],
+    ]);
   });
 
   test("a message is stored unchanged", async () => {

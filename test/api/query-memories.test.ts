@@ -87,6 +87,7 @@ describe("200: JSON", () => {
         _chunk: { ordinal: 0, start: 0, end: 54 },
       },
       cited: true,
+      citation: expect.any(Number),
     });
     expect(body.answer).toContain("The lighthouse of Skarn was built in 1871 by Ida Holm. [");
   });

@@ -236,7 +236,7 @@ describe("several threads", () => {
     const answered = (await others).flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     expect(statusesOf(answered)).toEqual([200]);
 
-    expect(server.stderr()).toContain("this error was asked for");
+    await until("the error is logged", () => server.stderr().includes("this error was asked for"));
     await until("the thread is replaced", async () => {
       const [asked] = await Promise.allSettled([send("GET", "/ready")]); // the failed thread may have got it
       const threads = asked.status === "fulfilled" ? asked.value.body.threads : [];

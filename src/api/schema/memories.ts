@@ -348,6 +348,12 @@ export const SearchResult = Type.Object(
     cited: Type.Optional(
       Type.Boolean({ description: "only in the sources of an answer: whether the answer cites this passage" }),
     ),
+    citation: Type.Optional(
+      Type.Integer({
+        description:
+          "only in cited sources: their number in the answer, as in `[2]`. It stays when a chat no longer has other sources, because they were deleted",
+      }),
+    ),
     answer_spans: Type.Optional(
       Type.Array(
         Type.Object({

@@ -1720,6 +1720,10 @@ export type SearchResult = {
      */
     cited?: boolean;
     /**
+     * only in cited sources: their number in the answer, as in `[2]`. It stays when a chat no longer has other sources, because they were deleted
+     */
+    citation?: number;
+    /**
      * words of `content` that answer, in code points, in order; empty: it was read, and none answer; absent: it was not read
      */
     answer_spans?: Array<{

@@ -27,6 +27,8 @@ class SearchResult:
         memory_id (str):
         metadata (ResultMetadata): metadata of the memory, plus two fields
         cited (bool | Unset): only in the sources of an answer: whether the answer cites this passage
+        citation (int | Unset): only in cited sources: their number in the answer, as in `[2]`. It stays when a chat no
+            longer has other sources, because they were deleted
         answer_spans (list[SearchResultAnswerSpansItem] | Unset): words of `content` that answer, in code points, in
             order; empty: it was read, and none answer; absent: it was not read
         explain (SearchResultExplain | Unset):
@@ -38,6 +40,7 @@ class SearchResult:
     memory_id: str
     metadata: ResultMetadata
     cited: bool | Unset = UNSET
+    citation: int | Unset = UNSET
     answer_spans: list[SearchResultAnswerSpansItem] | Unset = UNSET
     explain: SearchResultExplain | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -54,6 +57,8 @@ class SearchResult:
         metadata = self.metadata.to_dict()
 
         cited = self.cited
+
+        citation = self.citation
 
         answer_spans: list[dict[str, Any]] | Unset = UNSET
         if not isinstance(self.answer_spans, Unset):
@@ -79,6 +84,8 @@ class SearchResult:
         )
         if cited is not UNSET:
             field_dict["cited"] = cited
+        if citation is not UNSET:
+            field_dict["citation"] = citation
         if answer_spans is not UNSET:
             field_dict["answer_spans"] = answer_spans
         if explain is not UNSET:
@@ -105,6 +112,8 @@ class SearchResult:
 
         cited = d.pop("cited", UNSET)
 
+        citation = d.pop("citation", UNSET)
+
         _answer_spans = d.pop("answer_spans", UNSET)
         answer_spans: list[SearchResultAnswerSpansItem] | Unset = UNSET
         if _answer_spans is not UNSET:
@@ -128,6 +137,7 @@ class SearchResult:
             memory_id=memory_id,
             metadata=metadata,
             cited=cited,
+            citation=citation,
             answer_spans=answer_spans,
             explain=explain,
         )
