@@ -9,7 +9,6 @@ import type { MemoryKey } from "../src/domain/ids.ts";
 import { dot } from "../src/kit/dot.ts";
 import { UsageError } from "../src/kit/flags.ts";
 import { recordsIn } from "../src/kit/record.ts";
-import { relativesIn } from "../src/retrieval/relatives.ts";
 import { areNeighbours, type ComparedNote, readNote, wordSigns } from "../src/retrieval/replaced.ts";
 import { specificsOf } from "../src/retrieval/specifics.ts";
 import { placedWords } from "../src/retrieval/substitutes.ts";
@@ -172,7 +171,7 @@ function line(
   const [first, second] = [at.passages.get(older.text), at.passages.get(newer.text)];
   if (before === undefined || after === undefined || first === undefined || second === undefined) return null;
   if (after.lacking.codes > before.lacking.codes) return null;
-  const asked = { placed: placedWords(question), relatives: relativesIn(question.text) };
+  const asked = { text: question, placed: placedWords(question) };
   if (areNeighbours(asked, before, after, null)) return null;
   const cosines = {
     olderCosine: dot(at.question, first),

@@ -1,5 +1,5 @@
-// The HTML around the content of each page: search, navigation, the pages before and after. No script and no style
-// stands in it, so that the server can forbid both.
+// The HTML around the content of each page: search, navigation, links to the previous and the next page. It has no inline
+// scripts or styles, so that the server can forbid them.
 
 import { type GuidePage, PAGES, SECTIONS } from "./contents.ts";
 import { relative } from "./links.ts";

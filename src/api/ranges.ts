@@ -25,7 +25,8 @@ export function askedOf(
   const range = headers.get("range");
   if (range === null || method === "HEAD") return "whole";
   const ifRange = headers.get("if-range");
-  // a date never matches, because files have no date of change; neither does a weak tag (RFC 9110, 13.1.5)
+  // `If-Range` with a date never matches, because files have no modification date; a weak tag never matches by
+  // RFC 9110, 13.1.5
   if (ifRange !== null && ifRange.trim() !== file.etag) return "whole";
   return rangeIn(range, file.bytes);
 }

@@ -7,11 +7,11 @@ import { parseWordList } from "../words/word-lists.ts";
 import { withoutDiacritics } from "./time/lexicon.ts";
 
 /** A relative in a text. */
-export interface Relative {
+interface Relative {
   /** What they are to the writer, such as "father": a section of the word list. */
   readonly kind: string;
-  /** Number of words before it; 0 or 1 in texts without spaces. */
-  readonly at: number;
+  /** Whether it is among the first words of the text. */
+  readonly isFirst: boolean;
 }
 
 /** Longer texts are read up to here, in UTF-16 code units. */
@@ -19,6 +19,7 @@ const TEXT_UNITS_MAX = 1_000;
 /** A note whose first words name a relative is about them: "My uncle has moved". */
 const FIRST_WORDS = 3;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
+/** Languages that leave "I" out: a note that names nobody is about its writer, as 마포구로 이사했다. */
 const LEAVES_WRITER_OUT = /[\p{Script=Hangul}\p{Script=Hiragana}]/u;
 const WORD = /[\p{L}\p{M}\p{Nd}'’-]+/gu;
 /** Particles of Korean behind a noun. */
@@ -39,7 +40,7 @@ const unspacedWords = kinds
   .sort((left, right) => right.word.length - left.word.length);
 
 /** The relatives that a text names. */
-export function relativesIn(text: string): readonly Relative[] {
+function relativesIn(text: string): readonly Relative[] {
   const plain = withoutDiacritics(fold(text.slice(0, TEXT_UNITS_MAX)));
   return UNSPACED.test(plain) ? [...inWords(plain), ...inCharacters(plain)] : inWords(plain);
 }
@@ -52,7 +53,7 @@ function inWords(text: string): readonly Relative[] {
       ({ whole, beginnings }) =>
         whole.has(word) || whole.has(pair) || beginnings.some((beginning) => word.startsWith(beginning)),
     );
-    return found === undefined ? [] : [{ kind: found.kind, at }];
+    return found === undefined ? [] : [{ kind: found.kind, isFirst: at < FIRST_WORDS }];
   });
 }
 
@@ -60,23 +61,10 @@ function inCharacters(text: string): readonly Relative[] {
   const found: Relative[] = [];
   for (let at = 0; at < text.length; ) {
     const relative = unspacedWords.find(({ word }) => text.startsWith(word, at));
-    if (relative !== undefined) found.push({ kind: relative.kind, at: at === 0 ? 0 : FIRST_WORDS });
+    if (relative !== undefined) found.push({ kind: relative.kind, isFirst: at === 0 });
     at += relative?.word.length ?? 1;
   }
   return found;
-}
-
-/** The relatives that a note names. */
-export interface NoteRelatives {
-  readonly named: readonly Relative[];
-  /** Whether a note that names nobody is about its writer, because its language leaves "I" out: "마포구로 이사했다". */
-  readonly isOfWriter: boolean;
-}
-
-/** The relatives that a note names. */
-export function relativesOf(note: string): NoteRelatives {
-  const named = relativesIn(note);
-  return { named, isOfWriter: named.length === 0 && LEAVES_WRITER_OUT.test(note) };
 }
 
 /**
@@ -84,15 +72,13 @@ export function relativesOf(note: string): NoteRelatives {
  * question's, and either one that `older` does not name, or nobody but its writer. If neither the question nor `older`
  * names one, whether `newer` begins with one.
  */
-export function areOfOtherRelatives(
-  question: readonly Relative[],
-  { named: older }: NoteRelatives,
-  { named: newer, isOfWriter }: NoteRelatives,
-): boolean {
-  const [asked, before, after] = [kindsOf(question), kindsOf(older), kindsOf(newer)];
-  if (asked.size === 0) return before.size === 0 && newer.some(({ at }) => at < FIRST_WORDS);
+export function areOfOtherRelatives(question: string, older: string, newer: string): boolean {
+  const [asked, before] = [kindsOf(relativesIn(question)), kindsOf(relativesIn(older))];
+  const named = relativesIn(newer);
+  const after = kindsOf(named);
+  if (asked.size === 0) return before.size === 0 && named.some(({ isFirst }) => isFirst);
   if (asked.isDisjointFrom(before) || !asked.isDisjointFrom(after)) return false;
-  return isOfWriter || !after.isSubsetOf(before);
+  return after.size === 0 ? LEAVES_WRITER_OUT.test(newer) : !after.isSubsetOf(before);
 }
 
 function kindsOf(relatives: readonly Relative[]): ReadonlySet<string> {

@@ -8,7 +8,7 @@ import { EVENT_LOGIT_MIN, type ReplacementTuning } from "../domain/retrieval-tun
 import { dot, probeLogit } from "../kit/dot.ts";
 import { regressionProbability } from "../kit/logistic.ts";
 import { areRowsOfList } from "./list-rows.ts";
-import { areOfOtherRelatives, type NoteRelatives, type Relative, relativesIn, relativesOf } from "./relatives.ts";
+import { areOfOtherRelatives } from "./relatives.ts";
 import { type LackingSpecifics, lackingSpecifics, type Specifics, specificsOf } from "./specifics.ts";
 import { type PlacedWord, placedWords, substitutesIn } from "./substitutes.ts";
 import { asksNow, changesIn, type TextInLanguage } from "./time/change-words.ts";
@@ -84,7 +84,6 @@ export interface ReadNote {
   readonly words: ReadonlySet<string>;
   readonly placed: readonly PlacedWord[];
   readonly changes: number;
-  readonly relatives: NoteRelatives;
   /** Shares of the numbers, codes and names of the question that the note lacks. */
   readonly lacking: LackingSpecifics;
 }
@@ -94,7 +93,6 @@ export interface ReadQuestion {
   readonly text: TextInLanguage;
   readonly words: ReadonlySet<string>;
   readonly placed: readonly PlacedWord[];
-  readonly relatives: readonly Relative[];
   /** 1 if it has a word such as "now". */
   readonly now: 0 | 1;
   readonly isPast: boolean;
@@ -107,7 +105,7 @@ export function readQuestion(text: TextInLanguage): ReadQuestion | null {
   const placed = placedWords(text);
   if (placed.length < 2) return null;
   return {
-    ...{ text, words: wordsIn(text.text, text.language), placed, relatives: relativesIn(text.text) },
+    ...{ text, words: wordsIn(text.text, text.language), placed },
     now: asksNow(text) ? 1 : 0,
     isPast: askedTense(text.text, text.language) === "past",
     isEarlier: asksEarlierState(text.text, text.language),
@@ -163,12 +161,12 @@ function cosineGap({ cosine: older }: ComparedNote, { cosine: newer }: ComparedN
  * something has changed, and the older one is about an event, such as a payment, or both are rows of a list.
  */
 export function areNeighbours(
-  { placed: question, relatives }: Pick<ReadQuestion, "placed" | "relatives">,
+  { text, placed: question }: Pick<ReadQuestion, "text" | "placed">,
   older: ReadNote,
   newer: ReadNote,
   tuning: ReplacementTuning | null,
 ): boolean {
-  if (areOfOtherRelatives(relatives, older.relatives, newer.relatives)) return true;
+  if (areOfOtherRelatives(text.text, older.note.text, newer.note.text)) return true;
   if (substitutesIn(question, older.placed, newer.placed).length > 0) return true;
   if (isStatedBy(question, older.placed) !== isStatedBy(question, newer.placed)) return true;
   if (tellsOfEvent(older, tuning) && !saysChange(newer, tuning, EVENT_CHANGE_LOGIT_MIN)) return true;
@@ -246,7 +244,6 @@ export function readNote(note: ComparedNote, specifics: Specifics): ReadNote {
     words: wordsIn(note.text, note.language),
     placed: placedWords(note),
     changes: Math.min(CHANGES_MAX, changesIn(note)),
-    relatives: relativesOf(note.text),
     lacking: lackingSpecifics(specifics, note.text),
   };
 }

@@ -23,7 +23,7 @@ import type { Session } from "./session.ts";
 
 /**
  * Value of `deleted_at` in SQLite of a project that is being imported. It counts as missing like a removed project, but
- * is not erased. In PostgreSQL the value is another negative number (copies/import.ts).
+ * is not erased. PostgreSQL marks such a project with other negative numbers (copies/import.ts).
  */
 export const HIDDEN = -1;
 

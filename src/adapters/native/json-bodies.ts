@@ -1,5 +1,5 @@
-// JsonBodies on the native core: counts in the core, parses on a thread of low priority, and takes the result over
-// piece by piece.
+// JsonBodies on the native core: the core counts the values of a body and parses it on a thread of low priority; the
+// result is converted to JavaScript values piece by piece.
 
 import { createHash } from "node:crypto";
 import { parseJson } from "../../kit/exact-json.ts";
