@@ -111,8 +111,10 @@ export class PictureTexts {
   }
 }
 
-/** Texts of pictures that are left out. */
-export const NO_PICTURES: PictureTexts = new PictureTexts("off", new Map());
+/** Texts of the pictures of one file that are left out. Each file needs its own: it notes which pictures it has. */
+export function noPictures(): PictureTexts {
+  return new PictureTexts("off", new Map());
+}
 
 /** The texts that a request gives. @throws Error of the operating system if their file cannot be read */
 export async function pictureTextsOf(recognition: Recognition): Promise<PictureTexts> {

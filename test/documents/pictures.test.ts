@@ -354,6 +354,24 @@ describe("texts of pictures", () => {
     expect(text instanceof ReadFailure ? [] : text.warnings).toEqual(["1 picture was not read."]);
   });
 
+  test("a file without pictures is not said to have those of the file before it", async () => {
+    const { readXlsx } = await import("../../src/documents/office/xlsx.ts");
+    const { xlsx, xml, references, failureOf } = await import("./office/office-file.ts");
+    const corner = "<xdr:from><xdr:col>0</xdr:col><xdr:row>0</xdr:row></xdr:from>";
+    const picture = '<xdr:pic><xdr:blipFill><a:blip r:embed="p1"/></xdr:blipFill></xdr:pic>';
+    const pictured = xlsx(
+      [{ name: "S", content: "<sheetData/>", related: [["d1", "drawing", "../drawings/drawing1.xml"]] }],
+      {
+        "drawings/drawing1.xml": xml("xdr:wsDr", `<xdr:oneCellAnchor>${corner}${picture}</xdr:oneCellAnchor>`),
+        "drawings/_rels/drawing1.xml.rels": references(["p1", "image", "../media/a.png"]),
+        "media/a.png": await bytesOf("note.png"),
+      },
+    );
+    const off = "The file has only pictures, and text recognition is off.";
+    expect(failureOf(await readXlsx(pictured))).toBe(off);
+    expect(failureOf(await readXlsx(xlsx([{ name: "S", content: "<sheetData/>" }])))).toBe("The file holds no text.");
+  });
+
   test("a picture on a sheet is read, with the cells that it covers", async () => {
     const { xlsx, xml, rowsOf, references } = await import("./office/office-file.ts");
     const corner = (name: string, column: number, row: number) =>

@@ -2,7 +2,7 @@
 // the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
-import { descriptionOf, NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { descriptionOf, noPictures, type PictureTexts } from "../recognition.ts";
 import { subscript, superscript } from "../scripts.ts";
 import {
   alternativeOf,
@@ -186,7 +186,7 @@ export class PageReader implements ElementHandler {
     sink: PageSink,
     private readonly budget: Budget,
     private readonly scope: Scope,
-    private readonly pictures: PictureTexts = NO_PICTURES,
+    private readonly pictures: PictureTexts = noPictures(),
     private readonly pictureIdOf: PictureIds = numbered(),
   ) {
     this.#flows = [new Flow(sink)];

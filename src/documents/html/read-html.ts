@@ -5,7 +5,7 @@ import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
-import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { noPictures, type PictureTexts } from "../recognition.ts";
 import { onOneLine, TextWriter } from "../text-writer.ts";
 import { ElementStack } from "./element-stack.ts";
 import { readMarkup } from "./markup.ts";
@@ -39,7 +39,7 @@ interface Pass {
 export function readHtml(
   pieces: Iterable<string>,
   limits: ReadingLimits = READING_LIMITS,
-  pictures: PictureTexts = NO_PICTURES,
+  pictures: PictureTexts = noPictures(),
 ): ReadDocument | ReadFailure {
   const read = readPageText(pieces, { limits, pictures, pictureIds: numbered });
   const { missing } = pictures;

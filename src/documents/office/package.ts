@@ -6,7 +6,7 @@ import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
 import { NO_TEXT, type ReadDocument } from "../document.ts";
 import { decodePicture } from "../pictures/decode.ts";
-import { descriptionOf, type FilePictures, NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { descriptionOf, type FilePictures, noPictures, type PictureTexts } from "../recognition.ts";
 import { type Block, onOneLine } from "../text-writer.ts";
 import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
@@ -28,7 +28,7 @@ export class OfficePackage {
   constructor(
     bytes: Uint8Array,
     readonly budget: Budget,
-    readonly pictures: PictureTexts = NO_PICTURES,
+    readonly pictures: PictureTexts = noPictures(),
   ) {
     this.#archive = new Archive(bytes, budget);
   }
@@ -123,7 +123,7 @@ export function officeReader(textOf: (document: OfficePackage) => ReadDocument |
   return async (
     bytes: Uint8Array,
     limits = READING_LIMITS,
-    pictures: PictureTexts = NO_PICTURES,
+    pictures: PictureTexts = noPictures(),
   ): Promise<ReadDocument | ReadFailure> => {
     const text = outcomeOf(() => textOf(new OfficePackage(bytes, new Budget(limits), pictures)));
     const { missing } = pictures;

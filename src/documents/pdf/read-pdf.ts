@@ -7,7 +7,7 @@ import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { ENCRYPTED, NO_TEXT, type ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
-import { NO_PICTURES, type PictureTexts } from "../recognition.ts";
+import { noPictures, type PictureTexts } from "../recognition.ts";
 import type { PageNote } from "./annotations.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
@@ -79,7 +79,7 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
     const pdf = await Promise.race([opening, timeout]);
     if (pdf instanceof ReadFailure) return pdf;
     return await Promise.race([
-      readPages(pdf, budget, hasImages ? (options.pictures ?? NO_PICTURES) : null, options.onProgress),
+      readPages(pdf, budget, hasImages ? (options.pictures ?? noPictures()) : null, options.onProgress),
       timeout,
     ]);
   } catch (cause) {

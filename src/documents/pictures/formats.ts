@@ -4,7 +4,7 @@ import { ReadFailure, UnreadPictures } from "../../ports/document-reader.ts";
 import { outcomeOf, refuse } from "../budget.ts";
 import { beginsWith } from "../file-bytes.ts";
 import type { FileFormat } from "../format.ts";
-import { type FilePictures, NO_PICTURES } from "../recognition.ts";
+import { type FilePictures, noPictures } from "../recognition.ts";
 
 interface Kind {
   readonly name: string;
@@ -46,7 +46,7 @@ export const PICTURES: readonly FileFormat[] = KINDS.map((kind) => ({
     if (isOfKind) return "content";
     return kind.extensions.includes(extension) && isUnknownBinary ? "name" : null;
   },
-  async read({ bytes, pictures = NO_PICTURES }) {
+  async read({ bytes, pictures = noPictures() }) {
     const pages = await pagesOf(kind, bytes);
     if (pages instanceof ReadFailure) return pages;
     const { readPictures } = await import("../pdf/read-pdf.ts");
