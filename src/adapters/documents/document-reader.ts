@@ -63,7 +63,7 @@ const CHECK_EVERY_MS = 100;
 const EXTENSIONS_MAX = 9;
 /** Lower priority than searches. */
 const NICENESS = 10;
-/** Maximum number of children that may die for unknown reasons while they read one file. One death can be chance. */
+/** Number of children that die for unknown reasons until their file is given up. One death can be chance. */
 const DEATHS_MAX = 2;
 /** Maximum number of waiting files. Ingestion makes one call at a time. */
 const WAITING_MAX = 64;

@@ -42,7 +42,7 @@ export async function download(url: string, partial: string, options: DownloadOp
     const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
     const signals = signal === undefined ? [idle.signal] : [idle.signal, signal];
     const response = await fetch(url, { headers, signal: AbortSignal.any(signals) });
-    if (response.status === 416 && bytes === null) return; // all of it is there
+    if (response.status === 416 && bytes === null) return; // `partial` is complete
     if (!response.ok || response.body === null) throw new Error(`the server answers ${response.status}`);
     const isContinued = response.status === 206;
     const file = await open(partial, isContinued ? "a" : "w");

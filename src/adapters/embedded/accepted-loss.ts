@@ -1,4 +1,4 @@
-// What follows when an operator accepts that stores of record have lost something: memories whose text is lost become
+// Repairs the stores after an operator has accepted that rows or texts are lost: memories whose text is lost become
 // `failed`, and a text goes to the quarantine if its memory is lost, or if only an older text of the memory is left.
 
 import type { MemoryKey } from "../../domain/ids.ts";
@@ -8,7 +8,7 @@ import type { SqliteStores } from "../../stores/sqlite/stores.ts";
 import type { StoreQuarantine } from "../../stores/store-quarantine.ts";
 import type { Archive } from "./duckdb/archive.ts";
 
-/** Compares rows and texts, and makes them fit together. */
+/** Compares rows and texts, and removes their contradictions. */
 export async function acceptLoss(
   stores: Pick<SqliteStores, "write">,
   archive: Archive,

@@ -41,7 +41,7 @@ export class ArchiveInMemory implements TextArchive {
   }
 
   async noteReplaced(): Promise<void> {
-    // nothing of a replaced text is left
+    // a text that was replaced leaves nothing to erase
   }
 
   async eraseRemoved(): Promise<boolean> {

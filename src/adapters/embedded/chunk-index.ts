@@ -23,8 +23,8 @@ import { EmbeddedProjectIndex, type IndexDependencies, type ProjectIndexDependen
 import { RecentPassages } from "./recent-passages.ts";
 
 /**
- * If erasing texts takes longer than REST_AFTER_MS, it rests for REST_FACTOR times the excess. With a sweep every 30
- * seconds, it takes at most about a sixth of the time. Writes run between its steps.
+ * If erasing texts takes longer than REST_AFTER_MS, none are erased for REST_FACTOR times the excess. With a sweep
+ * every 30 seconds, erasing takes at most about a sixth of the time. Writes run between its steps.
  */
 const REST_FACTOR = 5;
 const REST_AFTER_MS = 5_000;
@@ -197,9 +197,9 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 
   /**
-   * Erases removed texts from the archive. All texts are written again, so this rests for a multiple of the time that
-   * it took, unless it must not: the first purge after a while is erased at once, and steady purges cost a small share
-   * of the disk's time. Returns whether the archive has nothing of removed texts any more.
+   * Erases removed texts from the archive. All texts are written again, so after a long run it does nothing for a
+   * multiple of that time, except with `erasesNow`. So the first purge after a while is erased at once, and many purges
+   * take a small share of the disk's time. Returns whether the archive has nothing of removed texts any more.
    */
   async #eraseTexts(erasesNow: boolean): Promise<boolean> {
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
 // Keeps space on the disk for deletions. A deletion writes to logs, so it would fail on a full disk, and no space could
-// ever be freed over the API. A file of a few megabytes is kept for that time and given up when the disk is full.
+// ever be freed over the API. A file of a few megabytes keeps that space, and is removed when the disk is full.
 
 import { closeSync, existsSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";

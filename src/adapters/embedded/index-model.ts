@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readIfThere } from "../../kit/missing-files.ts";
 
 const LOG_MAGIC = "MNEMEVEC";
-/** Place of the length of the fingerprint in the header of a vector log, a 32-bit integer; its text follows. */
+/** Byte offset of the fingerprint's length, a 32-bit integer, in the header of a vector log. The text follows. */
 const LENGTH_AT = 24;
 /** No fingerprint is nearly as long as this. The log itself may have gigabytes. */
 const HEADER_BYTES_MAX = 4_096;

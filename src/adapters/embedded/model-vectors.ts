@@ -1,4 +1,4 @@
-// Vectors of models on their way into the native core.
+// Prepares vectors for the native core, and translates its refusal.
 
 import type { Eventually } from "../../kit/eventually.ts";
 import { OtherModel } from "../../ports/chunk-index.ts";

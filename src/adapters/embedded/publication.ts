@@ -29,7 +29,7 @@ export interface KeyedPublication<Given = ToIndex> {
   readonly chunks: readonly { readonly chunkKey: ChunkKey; readonly chunk: Chunk }[];
 }
 
-/** A published memory whose parts are written again, with the keys that its chunks have. */
+/** Pairs the chunks of a memory that is written again with the keys that they have. */
 export function withOwnKeys(publication: Rebuild): KeyedPublication<Rebuild> {
   const { chunks, chunkKeys } = publication;
   return {
@@ -98,7 +98,7 @@ export function sharedMemory(projectId: ProjectId, keyed: KeyedPublication<Publi
   };
 }
 
-/** A memory whose parts were computed again, as it replaces the publication that all nodes have. */
+/** A memory whose parts were computed again, in the form in which it replaces the publication of all nodes. */
 export function replacingMemory(projectId: ProjectId, rebuilt: Rebuild, firstKey: bigint): ReplacingMemory {
   const { memoryKey, language, entities, vectors, chunkKeys } = rebuilt;
   const keyed = withKeys(rebuilt, firstKey);
@@ -178,7 +178,7 @@ export function chunkKeysOf({ memoryKey, firstChunkKey, chunkCount }: WantedPubl
   };
 }
 
-/** The known entities of the part of a memory that begins with this ordinal: the title is one of the first part. */
+/** The known entities of the part of a memory that begins with this ordinal. Only the first part has the title. */
 export function knownOfPart(known: KnownEntities, first: number): KnownEntities {
   return first === 0 ? known : { ...known, title: null };
 }

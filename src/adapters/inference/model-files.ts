@@ -258,7 +258,7 @@ function readReader(folder: string, fields: ManifestFields): ReaderDescription {
   };
 }
 
-/** The embedder of a folder; null if there is none, or a model of another kind: readers could name each other. */
+/** The embedder of a folder; null if it has none. It reads no reader, as two readers could refer to each other. */
 function embedderIn(folder: string): EmbedderDescription | null {
   const path = manifestPath(folder);
   if (!existsSync(path) || kindOf(path) !== "embedder") return null;

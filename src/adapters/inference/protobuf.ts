@@ -52,7 +52,7 @@ export function* protobufFields(message: Uint8Array): Generator<ProtobufField, b
       content = message.subarray(at, at + length);
       at += length;
     } else return false;
-    // NaN is not at most the length either
+    // not `at > message.length`, which is false for NaN
     if (!(at <= message.length) || Number.isNaN(value)) return false;
     yield { number, wire, value, content, encoded: message.subarray(start, at) };
   }

@@ -16,13 +16,13 @@ export interface HubFolder {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** ONNX files in the order in which they are preferred; otherwise the only one is taken. */
+/** ONNX files in order of preference. If a folder has none of them, its only ONNX file is taken. */
 const MODEL_FILES = ["model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx", "model_quantized.onnx"];
 /** Number of tokens that is read of a text if nothing says it. */
 const TOKENS_DEFAULT = 512;
 /** Maximum number of tokens that is read of a text, because memory grows with it. */
 const TOKENS_MAX = 8_192;
-/** RoBERTa counts positions from 2. */
+/** Models that count positions from 2. */
 const ROBERTA = /roberta|camembert/;
 /** Maximum size of a file with JSON or text that is read, in bytes. */
 const TEXT_BYTES_MAX = 4 * 1024 * 1024;
@@ -122,7 +122,7 @@ async function readCard(path: string): Promise<JsonRecord> {
   return { licence: SPDX[licence ?? ""] ?? licence ?? "unknown", languages: [...new Set(languages)] };
 }
 
-/** Licences of hubs whose SPDX names differ in more than case. */
+/** SPDX names of licences that hubs write in lower case. */
 const SPDX: Readonly<Record<string, string>> = { mit: "MIT", "apache-2.0": "Apache-2.0" };
 
 async function modelFile(folder: string): Promise<string> {

@@ -15,7 +15,7 @@ const ENDINGS: Readonly<Record<string, LlmEnding>> = {
   refusal: "withheld",
 };
 
-/** Anthropic's messages. A base URL is such as `https://api.anthropic.com`, with or without `/v1`. */
+/** Anthropic's messages. Base URL: for example `https://api.anthropic.com`, with or without `/v1`. */
 export const ANTHROPIC: Protocol = {
   framing: "events",
   url: (base) => withPath(withPath(base, "/v1"), "/messages"),
@@ -48,7 +48,7 @@ function messageOf({ role, content, pictures = [] }: LlmMessage) {
 /** What each type of event says. Others, such as `ping` and `content_block_stop`, say nothing. */
 const READERS: Readonly<Record<string, (event: JsonRecord) => Reported>> = {
   error: () => ({ isError: true }),
-  // its output tokens are those so far, so they are not counted
+  // its number of output tokens is not final, so it is not read
   message_start: ({ message }) => ({
     isAnswer: true,
     usage: countsOf({ prompt: inputTokens(message), completion: null }),

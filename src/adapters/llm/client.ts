@@ -24,7 +24,7 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 /** Options of the client. */
 export interface LanguageModelOptions extends Admission {
   readonly timeouts: LlmTimeouts;
-  /** Tokens that models should accept, input and output together. Only Ollama is told. */
+  /** Tokens that models should accept, input and output together. Only Ollama receives it. */
   readonly contextTokens: number;
   readonly clock: Clock;
   /** Returns the jitter for a wait before a retry, in 0..1. Default: a random number. */

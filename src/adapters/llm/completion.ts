@@ -1,5 +1,5 @@
-// Parses a response as it arrives: a stream of events, a single JSON object, or an object per line. Of the first two,
-// the first character decides which one it is, because some endpoints send a wrong content type. The protocol (such as
+// Parses a response as it arrives: a stream of events, a single JSON object, or an object per line. The first
+// character distinguishes the first two, because some endpoints send a wrong content type. The protocol (such as
 // openai.ts) says what an object means. Reasoning inside the text is removed by answer-text.ts.
 
 import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
@@ -11,8 +11,8 @@ import { JsonLines } from "./json-lines.ts";
 import { errorCode, type Protocol, type Reported } from "./protocol.ts";
 
 /**
- * Maximum size in bytes of an event or JSON object, which is buffered until it is complete. Also the size that a body
- * may have besides its tokens.
+ * Maximum size in bytes of an event or JSON object, which is buffered until it is complete. A body may also have this
+ * many bytes besides those of its tokens.
  */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 /**

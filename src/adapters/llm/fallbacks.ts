@@ -17,8 +17,8 @@ import { languageModelFromStream } from "./from-stream.ts";
 /** Failures that have nothing to do with the model. */
 const NOT_OF_THE_MODEL: readonly LlmFailure[] = ["stopped", "overloaded", "budget_reached"];
 /**
- * How long a model that did not answer in time is called after the others, in milliseconds. Otherwise every question
- * would wait for it again, while its fallbacks work.
+ * Time in milliseconds for which a model that did not answer in time is tried last. Otherwise every question would wait
+ * for it again, although its fallbacks work.
  */
 const SILENT_MS = 60_000;
 /** Maximum number of remembered models. Above it, the oldest one is forgotten. */
@@ -58,7 +58,7 @@ export function withFallbacks(model: LanguageModel, clock: Pick<Clock, "now">): 
   const streamed = languageModelFromStream(stream);
   return {
     stream: streamed.stream,
-    // nobody has seen a part of the answer, so a fallback can also replace a model that failed within it
+    // the caller has received no part of the answer, so a fallback can also replace a model that failed within it
     async complete(request, signal) {
       const failures = new Failures();
       for (const attempt of attemptsOf(request)) {

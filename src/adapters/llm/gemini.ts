@@ -14,7 +14,7 @@ const ENDINGS: Readonly<Record<string, LlmEnding | "broken" | null>> = {
   MALFORMED_FUNCTION_CALL: "broken",
 };
 
-/** Gemini's content. A base URL is such as `https://generativelanguage.googleapis.com`, with or without a version. */
+/** Gemini's content. Base URL: `https://generativelanguage.googleapis.com`, with or without a version. */
 export const GEMINI: Protocol = {
   framing: "events",
   url: (base, model) => {

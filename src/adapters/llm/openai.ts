@@ -21,7 +21,7 @@ const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
  */
 const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
-/** OpenAI's chat completions. A base URL is such as `https://api.openai.com/v1`. */
+/** OpenAI's chat completions. Base URL: for example `https://api.openai.com/v1`. */
 export const OPENAI: Protocol = {
   framing: "events",
   url: (base) => withPath(base, "/chat/completions"),

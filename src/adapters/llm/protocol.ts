@@ -48,7 +48,7 @@ export interface Reported {
   readonly isEnd?: boolean;
 }
 
-/** Appends `path` to the path of `base`, unless that already ends so. Keeps the query string. */
+/** Appends `path` to the path of `base`, unless it already ends with it. Keeps the query string. */
 export function withPath(base: URL, path: string): URL {
   const url = new URL(base);
   const own = url.pathname.replace(/\/{1,100}$/, "");

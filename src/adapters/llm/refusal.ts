@@ -49,7 +49,7 @@ export class Refusal {
   }
 }
 
-// Gemini has no header. Its error has details, one of which may be `{"retryDelay": "34s"}`.
+// Gemini sends no `retry-after`. Its error has details, one of which may be `{"retryDelay": "34s"}`.
 function retryDelayMs(body: unknown): number | null {
   const delays = recordsIn(recordOrNull(recordOrNull(body)?.error)?.details).map(({ retryDelay }) =>
     textOf(retryDelay),

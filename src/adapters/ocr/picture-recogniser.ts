@@ -35,7 +35,7 @@ export interface RecogniserOptions {
   /** Whether a file is still kept. Texts of others are removed at the start, and when no file waits any more. */
   readonly isKept: (name: string) => boolean;
   readonly log: Log;
-  /** Limits for one picture: resident memory of the child in bytes, its processor time and all time in milliseconds. */
+  /** Limits for one picture: resident memory of the child in bytes, processor time and total time in milliseconds. */
   readonly memoryBytesMax?: number;
   readonly processorMsMax?: number;
   readonly timeoutMs?: number;
@@ -54,7 +54,7 @@ const MIB = 1024 * 1024;
 const MEMORY_BYTES_MAX = 1536 * MIB;
 /** A page of dense print takes 8 s of one core. */
 const PROCESSOR_MS_MAX = 60_000;
-/** For a child that hangs; processes that wait for a processor get this time, too. */
+/** For a child that hangs. The time includes that in which the child waits for a processor. */
 const TIMEOUT_MS = 15 * 60_000;
 /** Time between two checks of the child. */
 const CHECK_EVERY_MS = 100;
@@ -66,9 +66,9 @@ const TURN_PICTURES = 2;
 const CHILD_PICTURES_MAX = 100;
 /** Maximum number of files that wait. Only their names are in memory. */
 const WAITING_MAX = 1_000;
-/** Number of children that may end by themselves while they read one picture. One death can be chance. */
+/** Number of children that end by themselves until their picture is given up. One death can be chance. */
 const DEATHS_MAX = 2;
-/** Number of pictures of a file that may stop the child. Then the rest of the file is left out. */
+/** Number of pictures of a file that are given up until the rest of the file is left out. */
 const STOPS_MAX = 10;
 /** Characters at the end of the child's standard error that are logged. */
 const STDERR_CHARS_MAX = 500;
@@ -94,7 +94,7 @@ interface FileWork extends PicturesOfFile {
   left: readonly string[];
   /** Children that have ended by themselves since the last picture. */
   deaths: number;
-  /** Pictures that have stopped a child. */
+  /** Pictures that were given up. */
   stops: number;
 }
 

@@ -3,7 +3,7 @@
 
 /** Work that waits for its turn. */
 export interface Waiting {
-  /** Files with the same share take turns together: those of a project. */
+  /** The project of the file. Its files share the turns of the project. */
   readonly share: string;
 }
 

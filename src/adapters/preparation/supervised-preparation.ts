@@ -61,7 +61,7 @@ const WAITING_CALLS_MAX = 64;
  */
 const DEATHS_MAX = 2;
 
-/** Share of its time limit that the preparation of a group may take of a processor. A twentieth is usual. */
+/** Maximum processor time for a group, as a share of its time limit. A twentieth is usual. */
 const PROCESSOR_SHARE_MAX = 0.25;
 /**
  * Number of times that a group gets its time limit again because other processes used the processors. After that, its

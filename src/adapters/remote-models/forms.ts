@@ -76,7 +76,7 @@ export const EMBED_FORMS: Readonly<Record<RemoteApi, EmbedForm>> = {
       embedding_types: ["float"],
       truncate: "END",
     }),
-    purposeFields: () => ({}), // part of each body
+    purposeFields: () => ({}), // `body` has it already
     vectors: (answer, texts) => {
       const embeddings = fieldOf(answer, "embeddings");
       return ofLength(isRecord(embeddings) ? embeddings.float : embeddings, texts);

@@ -90,7 +90,7 @@ class Spool implements HoldableFiles {
     try {
       const hash = createHash("sha256");
       const pieces: ReturnType<typeof utf8Piece>[] = [];
-      let cut: Uint8Array = new Uint8Array(); // the beginning of a character that the last piece did not have whole
+      let cut: Uint8Array = new Uint8Array(); // bytes of a character that the last piece did not have whole
       for (let bytes = 0; ; ) {
         const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
         buffer.set(cut);

@@ -22,7 +22,7 @@ import type { Cell, DuckSnapshot } from "../duckdb/snapshot.ts";
 const PIECE_BYTES = 1024 * 1024;
 /** Memory keys that one query of the texts covers. */
 const WINDOW_KEYS = 1_024n;
-/** Estimated size of a piece of a text, which is not in the rows. */
+/** Estimated size of a row of the texts, in bytes; its real size is not known. */
 const TEXT_BYTES = 1_200;
 
 const UPLOADS = `SELECT source ->> '$.file' AS name FROM memories WHERE source ->> '$.file' IS NOT NULL
@@ -146,7 +146,7 @@ export class EmbeddedSnapshot implements StoreSnapshot {
 
   async tables(): Promise<readonly CopiedTable[]> {
     const ofRows = tablesOf(this.#database).map((layout) => ({ ...layout, kind: "rows" as const }));
-    // the last: inserting into other tables changes it
+    // last of the rows, because inserting into other tables changes it
     const sequence = { kind: "rows", table: SEQUENCE_TABLE, columns: ["name", "seq"], keys: [] } as const;
     return [...ofRows, sequence, ...(await textTables(this.#texts))];
   }

@@ -96,12 +96,12 @@ export class DirectoryWriter implements CopySink {
     return Number(this.rows.progressOf(PARTS) ?? 0);
   }
 
-  /** How far something besides the parts has come; null if it was not noted. */
+  /** Progress that `note` stored for `what`; null if there is none. */
   progressOf(what: string): string | null {
     return this.rows.progressOf(what);
   }
 
-  /** Notes how far something besides the parts has come. */
+  /** Stores the progress of something besides the parts. */
   note(what: string, done: string): void {
     this.rows.note(what, done);
   }

@@ -28,7 +28,7 @@ export interface ArchiveOptions extends DuckDatabaseOptions {
 
 /** The texts and chunk places of all projects. Writes run one after the other; a read sees complete writes only. */
 export class Archive implements TextArchive {
-  /** Keys that were written or removed since the tables are being rewritten; null if they are not. */
+  /** Keys that were written or removed since the current rewrite of the tables began; null if there is none. */
   #changedMeanwhile: Set<bigint> | null = null;
   #erasing: Promise<boolean> | null = null;
   /** Number of calls of `remove`. */

@@ -321,7 +321,7 @@ class Session {
     return result.fetchAllChunks();
   }
 
-  /** The table `store`. */
+  /** Reads the table `store`. */
   record(): Promise<TextsRecord> {
     return recordOf(this.reader);
   }
@@ -401,7 +401,7 @@ class Session {
     } catch (error) {
       rewriting.hasFailed = true;
       await this.#rollBack(error);
-      // The space of what was written may be needed now. If this fails, too, the next rewrite begins with it.
+      // The disk may need the space of the copies now. If this fails, too, the next rewrite begins by dropping them.
       await Promise.allSettled([dropLeftovers(connection)]);
       throw error;
     }

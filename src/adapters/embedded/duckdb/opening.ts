@@ -95,7 +95,7 @@ function lastCommits(count: number): string {
   return count === 1 ? "its last commit" : `its last ${count} commits`;
 }
 
-// First cuts the log where it is damaged, then goes on without the log, then without the file.
+// Cuts the log where it is damaged. If the file is still not readable, removes the log, and then the file.
 async function salvage(
   { path, quarantine }: InspectionOptions,
   error: StoreError,

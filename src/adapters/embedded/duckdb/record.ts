@@ -90,7 +90,7 @@ async function reading<T>(path: string, work: (connection: DuckDBConnection) => 
   }
 }
 
-/** The table `store`. */
+/** Reads the table `store`. */
 export async function recordOf(connection: DuckDBConnection): Promise<TextsRecord> {
   const result = await connection.run("SELECT store_id, commits, rows_commits FROM store");
   const [storeId = "", commits = 0, rowsCommits = 0] = (await result.getRows())[0] ?? [];

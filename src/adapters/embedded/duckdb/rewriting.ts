@@ -162,7 +162,7 @@ async function* fillFreeBlocks(connection: Statements): AsyncGenerator<void> {
 
 /**
  * Removes free blocks at the end of the file. The last checkpoint wrote its metadata there, because the fillers still
- * had the blocks before. The next ones move the metadata towards the beginning, but only if there was a change.
+ * occupied the earlier blocks. Further checkpoints move it to the beginning, but only if something has changed.
  */
 async function cutFile(connection: Statements): Promise<void> {
   for (let checkpoints = 0; checkpoints < CUTS_MAX; checkpoints++) {

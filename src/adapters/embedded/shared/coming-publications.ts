@@ -62,7 +62,7 @@ export class ComingPublications {
     this.#coming.delete(memoryKey);
   }
 
-  /** Waits for a publication if it is being loaded, and gives it up if that has not begun. */
+  /** Waits for a publication if it is being loaded, and gives it up if loading has not begun. */
   async finish(memoryKey: MemoryKey, firstChunkKey: ChunkKey | null): Promise<void> {
     const coming = this.#coming.get(memoryKey);
     if (coming === undefined || coming.firstChunkKey !== firstChunkKey) return;

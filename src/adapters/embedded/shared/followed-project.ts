@@ -314,12 +314,12 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     const committed = await this.#committed();
     if (committed === this.#applied) return;
     const changes = await shared.changesAfter(this.id, this.#applied);
-    // a number that went back is that of a restored database
+    // the number goes back if the database was restored
     if (changes.isIncomplete || changes.sequence < committed || committed < this.#applied) {
       await this.#applyEverything();
       this.#applied = committed;
     } else {
-      // what became of memories that were loaded ahead is not noted if they failed
+      // a memory whose publication was loaded ahead is not in `changes` if it has failed
       await this.#applyAll([...changes.memoryKeys, ...this.#coming.memoryKeys]);
       this.#applied = changes.sequence;
     }

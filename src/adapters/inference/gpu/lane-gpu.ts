@@ -11,7 +11,7 @@ const POSTPONED_MS = 5_000;
 /** Time in milliseconds for which the GPU must have worked, so that earlier failures no longer count. */
 const HEALTHY_AFTER_MS = 10 * 60_000;
 
-/** What a `LaneGpu` is told, and what it calls. */
+/** Settings and callbacks of a `LaneGpu`. */
 export interface LaneGpuOptions {
   readonly plan: Pick<GpuPlan, "isRequested" | "environment">;
   readonly device: number;
@@ -97,7 +97,7 @@ export class LaneGpu {
     if (pauseMs !== null) this.#timer = setTimeout(() => this.#retry(), pauseMs);
   }
 
-  /** Has the lane replaced. Not necessary if its process has ended since: the next one tries the GPU anyway. */
+  /** Asks to replace the lane, unless its process has ended since: the next process tries the GPU anyway. */
   #retry(): void {
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
     if (this.#state !== "none" || this.options.onRetry()) return;
