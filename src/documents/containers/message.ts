@@ -30,7 +30,7 @@ export interface MessageAttachment {
   readonly isInline: boolean;
 }
 
-/** If the plain body of a message is more than this many times as long as its page, it is read instead of the page. */
+/** The plain body of a message is read instead of its HTML if it is more than this many times as long. */
 const PLAIN_LONGER_MIN = 2;
 /** Extensions for attachments without a name, by media type. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -71,7 +71,7 @@ function bodyOf({ text, html }: Message): string {
   const page = readHtml([html]);
   if (page instanceof ReadFailure) return plain;
   const shown = readable(page.pieces.join(""));
-  // only the page has tables and headings, but a plain body that is much longer has what the page lacks
+  // only HTML has tables and headings, but a plain body that is much longer has what the HTML lacks
   return plain.length > shown.length * PLAIN_LONGER_MIN ? plain : shown;
 }
 

@@ -1,5 +1,5 @@
 // Collects the files of a container: checks their paths, counts them against the limits, recognises their formats, and
-// passes the bytes of those that Mneme reads on.
+// passes on the bytes of those that Mneme reads.
 
 import { createHash } from "node:crypto";
 import { mayContainFiles } from "../../domain/containers.ts";
@@ -15,8 +15,8 @@ export class ContainerRefusal extends ReadFailure {
 }
 
 /**
- * What happens to a container inside a container that is itself inside one: the whole file is refused, or that
- * innermost container is left out with a warning.
+ * What happens to a container in a container in a container: the whole file is refused, or the innermost one is left
+ * out with a warning.
  */
 export type DeeperContainers = "refused" | "left out";
 
@@ -42,7 +42,7 @@ export interface PartFormats {
 
 /** How the parts of a container are collected. */
 export interface PartOptions {
-  /** Whether the container is in another one, so that those in it are not read. */
+  /** Whether the container is in another one, so that containers in it are not read. */
   readonly isPart: boolean;
   readonly formats: PartFormats;
   /** Receives the bytes of the parts, one after the other; null: they are only counted. */
@@ -96,7 +96,7 @@ export class Parts {
     throw new ContainerRefusal(`The file is refused: it contains more than ${limit} files, the limit for a file.`);
   }
 
-  /** Names a part that becomes no memory. */
+  /** Adds a warning about a part that becomes no memory. */
   leaveOut(path: string, why: string): void {
     this.warnings.push(`${shown(path)} was not read: ${why}.`);
   }

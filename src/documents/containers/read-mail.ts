@@ -41,7 +41,7 @@ export async function mailSummary(bytes: Uint8Array): Promise<{ readonly subject
     const mail: Email = await PostalMime.parse(head.subarray(0, blank));
     return { subject: mail.subject ?? "", from: mail.from === undefined ? "" : written([mail.from]) };
   } catch {
-    return { subject: "", from: "" }; // damaged: the message itself says so
+    return { subject: "", from: "" }; // damaged: reading the message reports it
   }
 }
 

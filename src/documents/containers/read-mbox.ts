@@ -63,7 +63,7 @@ function nextMessage(mailbox: Buffer, from: number): number {
   return mailbox.byteLength;
 }
 
-/** A message whose lines `>From ` are as they were before they were quoted. */
+/** A message without the `>` with which the mailbox quotes lines `From `. */
 function withoutQuotes(message: Buffer): Buffer {
   if (!message.includes("\n>From ")) return message;
   return Buffer.from(message.toString("latin1").replace(/^>(>*From )/gm, "$1"), "latin1");

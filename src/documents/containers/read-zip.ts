@@ -11,7 +11,7 @@ import { ContainerRefusal, Parts } from "./parts.ts";
 
 /** Files that operating systems add to archives. */
 const OF_SYSTEM = /(?:^|\/)(?:__MACOSX\/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\._[^/]*$)/i;
-/** Bits of a file's mode that say its kind, and the kinds that are refused: everything but files and folders. */
+/** Bits of a file's mode that say its kind, and the kinds that are not refused (0: unknown). */
 const KIND = 0xf000;
 const FILES_AND_FOLDERS: readonly number[] = [0, 0x8000, 0x4000];
 

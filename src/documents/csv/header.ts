@@ -35,7 +35,7 @@ export function namesColumns(first: CsvRecord, rest: readonly CsvRecord[]): bool
   const hasYears = filled.some((name) => YEAR.test(name));
   if (hasYears && rest.some(({ cells }) => cells.some((cell) => YEAR.test(cell.trim())))) return false;
   if (filled.every((name) => YEAR.test(name))) return false;
-  // names may be repeated, but not all, and not as often as the values of other rows are
+  // names may repeat if at least two differ, and if at most half of the other rows repeat values
   const distinct = new Set(filled).size;
   const isRepeating = distinct < filled.length;
   if (isRepeating && (distinct < 2 || rest.filter(repeatsValues).length * 2 > rest.length)) return false;

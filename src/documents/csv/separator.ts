@@ -10,7 +10,7 @@ import { type CsvRecord, recordsOf, type Separator } from "./csv-records.ts";
  */
 const REGULAR_MIN = 0.4;
 const SEPARATORS: readonly Separator[] = [",", ";", "\t", "|"];
-/** Maximum length of a cell that is likely a cell as its writer meant it, in characters. */
+/** Maximum length of a cell that looks whole (`wholeness`), in characters. */
 const CELL_CHARACTERS_MAX = 200;
 
 /**
@@ -76,7 +76,7 @@ function wholeness(rows: readonly CsvRecord[], separator: Separator): number {
       if (isWhole) whole++;
     }
   }
-  // not 0, so that a table of cells that all look cut is still one
+  // not 0, so that a table is still found if all its cells look cut
   return (whole + 0.1) / (all + 0.1);
 }
 

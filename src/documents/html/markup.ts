@@ -212,7 +212,7 @@ class MarkupPass implements TokenizerCallbacks {
   }
 
   oncomment(start: number, end: number): void {
-    // only a comment that was closed has a `>` before the end of the page
+    // a comment that reaches to the end of the page was not closed
     if (end === this.#length()) this.#unendedFrom = start;
   }
 

@@ -106,7 +106,7 @@ const ARIA_ROLES: ReadonlyMap<string, Role> = new Map([
   ["rowheader", "cell"],
 ]);
 const HEADER_ROLES = setOf("columnheader rowheader");
-/** Classes of the name and the value of a property, which styles set apart. */
+/** Classes with which styles set the name and the value of a property apart. */
 const PROPERTY = /(?:^|[\s_-])(?:label|value|key|caption|price|amount)(?=\s|$)/i;
 const CONTENT = setOf("article main section");
 /** Maximum number of tabs whose panels are remembered. */
@@ -308,7 +308,7 @@ export class PageReader implements ElementHandler {
   }
 
   #addField(flow: Flow, value: string): void {
-    // a box of its own that is not checked is often a switch of the page, and no statement
+    // an unchecked box outside of labels and lists is often a switch of the page, and no statement
     const isStatement = value !== UNCHECKED || this.#labels > 0 || flow.isItem;
     if (value !== "" && isStatement) flow.addField(value);
   }

@@ -52,13 +52,13 @@ export function readHtml(
 /** How a page is read. */
 export interface PageOptions {
   readonly limits: ReadingLimits;
-  /** Texts of the pictures. Those that are not known are noted in it. */
+  /** Texts of the pictures. It notes pictures whose text is not known. */
   readonly pictures: PictureTexts;
   /** Makes the ids of the pictures, for each pass over the page. */
   readonly pictureIds: () => PictureIds;
 }
 
-/** Reads a page as `readHtml` does, but leaves it to the caller what becomes of pictures that are not known. */
+/** Reads a page as `readHtml` does, but leaves pictures whose text is not known to the caller. */
 export function readPageText(pieces: Iterable<string>, options: PageOptions): ReadDocument | ReadFailure {
   const page = [...pieces];
   return outcomeOf(() => {

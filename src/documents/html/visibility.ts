@@ -37,7 +37,7 @@ const TOGGLE =
 const PANEL_ROLES = setOf("tabpanel region");
 /** Elements that are never read. The tokeniser skips `style` and `script` in HTML, but not inside SVG. */
 const NEVER = setOf("script style");
-/** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, proposals. */
+/** Elements whose text is never shown, or only after an interaction: fallbacks, drawings, suggestions. */
 const HIDDEN = setOf("applet audio canvas datalist head noscript object rp svg video");
 const AROUND = setOf("nav search");
 const ROLES_AROUND = setOf("navigation search");

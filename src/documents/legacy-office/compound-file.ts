@@ -84,7 +84,7 @@ export class CompoundFile {
     return this.#file.subarray(at, at + this.#sectorBytes);
   }
 
-  /** Sectors of the table of chains: those in the header, and those in sectors of their own. */
+  /** Sectors of the table of chains: those that the header lists, and those that other sectors list. */
   #tableSectors(): readonly number[] {
     const sectors: number[] = [];
     for (let at = 0; at < HEADER_TABLE_ENTRIES; at++) sectors.push(this.#file.readUInt32LE(HEADER_TABLE_AT + 4 * at));
@@ -96,7 +96,7 @@ export class CompoundFile {
       if (following === undefined) break;
       next = following;
     }
-    // a table that lists a sector again would multiply it
+    // a table that lists one sector many times would take much memory
     return [...new Set(sectors)].filter((sector) => sector <= limit);
   }
 
@@ -131,8 +131,8 @@ export class CompoundFile {
 }
 
 /**
- * The sectors of a chain, one after the other. @param next the sector behind each
- * @param limit maximum number of sectors, and of the last one
+ * The bytes of a chain. @param next the number of the sector after each
+ * @param limit maximum number of sectors, and highest number of one
  */
 function chained(start: number, next: readonly number[], limit: number, read: (sector: number) => Buffer): Buffer {
   const parts: Buffer[] = [];

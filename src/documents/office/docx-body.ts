@@ -339,7 +339,7 @@ export class FlowReader implements XmlHandler {
   #endForm(name: string): void {
     const shown = this.#form.close(name);
     if (shown === null) return;
-    // the sign of a control is in its content; that of a field is nowhere else
+    // a control has content, in which the sign is replaced; a field has none
     if (shown.isControl) this.#box = { sign: shown.text, isWritten: false };
     else this.#flow.paragraph?.add(shown.text, { isBold: true, position: "line" });
   }

@@ -106,7 +106,7 @@ export class DrawingText {
   }
 }
 
-/** @param baseline distance from the line in percent of the font size, in thousandths or with a sign for percent */
+/** @param baseline distance from the line as a share of the font size: `30000` (thousandths of a percent) or `30%` */
 function positionOf(baseline = "0"): RunPosition {
   const shift = Number.parseFloat(baseline) || 0;
   return shift === 0 ? "line" : shift > 0 ? "raised" : "lowered";

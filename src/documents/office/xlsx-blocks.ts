@@ -12,7 +12,7 @@ export interface SheetBlock {
   readonly isBesideOthers: boolean;
   /** Its columns. */
   readonly columns: Span;
-  /** Its cells, if the tables beside each other have their names in the same row; else null. */
+  /** Its cells, if the tables beside each other have their column names in the same row; else null. */
   readonly headed: CellRange | null;
 }
 
@@ -109,7 +109,7 @@ function areApart(group: readonly SheetRow[], one: Span, other: Span): boolean {
   const hasSameRows = left.length === right.length && left.every(({ row }, at) => row === right[at]?.row);
   if (hasSameRows) return false;
   const isNarrow = other.first === other.last;
-  // the names of the columns of a table that follows below an empty row
+  // only column names, of a table that follows below an empty row
   const isHeadOnly = group.every(({ texts, areNumbers }) =>
     texts.every((text, at) => areNumbers[at] !== true && !isQuantity(text)),
   );
@@ -120,12 +120,12 @@ function areApart(group: readonly SheetRow[], one: Span, other: Span): boolean {
   });
   const areTexts = labels.length > 0 && labels.every(({ text, isNumber }) => !isNumber && !isQuantity(text));
   if (isNarrow) {
-    // a remark beside a table, below its head
+    // true for a remark beside a table, below its header
     const isBelowHead = rightFirst.row > leftFirst.row;
     const isTable = one.first < one.last && left.length >= TABLE_ROWS_MIN;
     return isTable && isBelowHead && areTexts && right.length <= REMARK_ROWS_MAX;
   }
-  // names above the values of the first column: `Year` above 2023
+  // whether the first column has a name above values: `Year` above 2023
   const [head, ...below] = labels;
   const isNamed = head !== undefined && below.length > 0 && !head.isNumber && !isQuantity(head.text);
   const isHeadFull = rightFirst.texts.length === other.last - other.first + 1;

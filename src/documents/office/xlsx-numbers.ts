@@ -187,7 +187,7 @@ function isoText(value: number, { date, time }: TimePrecision, is1904: boolean):
 }
 
 function quantityFormat(code: string): NumberFormat["number"] {
-  // the language of a currency decides only about dates
+  // removes the language of a currency, which matters only for dates
   const plain = code.replace(/\[\$([^\]-]*)-[0-9a-f]+\]/gi, (_, currency: string) =>
     currency === "" ? "" : `[$${currency}]`,
   );
@@ -207,7 +207,7 @@ function percent(value: number): string {
 function isShown(shown: string, value: number): boolean {
   if (value < 0 && !/[-−–(]/.test(shown)) return false;
   const numbers = shown.match(/[\d,]*\d(?:\.\d*)?|\.\d+/g);
-  // a word for a state, or a dash for zero
+  // a format may write 0 and 1 as words, or 0 as a dash
   if (numbers === null) return value === 0 || value === 1;
   if (/\d\/\d/.test(shown)) return false;
   const size = Math.abs(value) * (shown.includes("%") ? 100 : 1);

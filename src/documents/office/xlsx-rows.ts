@@ -150,7 +150,7 @@ class GroupWriter {
     this.#above = rows;
     const begin = captions + headers;
     for (const line of head.slice(0, begin)) yield this.#line(line, NO_NAMES);
-    // of a table without names, no row begins another one
+    // below a table without names, no row begins another table
     if (headers > 0) yield* this.#continueWith(head[begin - 1], head.slice(begin));
     else for (const line of head.slice(begin)) yield this.#dataLine(line);
   }
@@ -293,7 +293,7 @@ function isListOfValues(rows: readonly Line[]): boolean {
     return false;
   const below = rows.slice(1).map(({ cells }) => cells[1]);
   if (below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text))) return true;
-  // numbers and times
+  // whether both numbers and times
   const quantities = below.filter((cell) => cell !== undefined && holdsQuantity(cell));
   return new Set(quantities.map((cell) => cell?.isNumber === true)).size > 1;
 }

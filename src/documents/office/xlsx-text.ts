@@ -11,7 +11,7 @@ export class RichText {
   #position: RunPosition = "line";
   #isText = false;
 
-  /** Elements inside of the text. */
+  /** Receives an element inside the text. */
   open(name: string, attributes: Attributes): "skip" | undefined {
     switch (name) {
       case "x:r":

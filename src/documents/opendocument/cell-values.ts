@@ -36,7 +36,7 @@ function numberText(shown: string, value: number): string {
 function showsNumber(shown: string, value: number): boolean {
   if (value < 0 && !/[-−–(]/.test(shown)) return false;
   const numbers = shown.match(NUMBERS);
-  // a word for a state, or a dash for zero
+  // a format may write 0 and 1 as words, or 0 as a dash
   if (numbers === null) return value === 0 || value === 1;
   return numbers.some((written) => {
     if (/^0\d/.test(written)) return false;

@@ -368,7 +368,7 @@ class BodyReader implements XmlHandler {
     list.isItemStart = isNumbered;
   }
 
-  /** The list item that a paragraph is; the paragraph itself if it is none. */
+  /** The text of a paragraph as a list item; unchanged if no item begins with it. */
   #asItem(text: string): string {
     const list = this.#lists.at(-1);
     if (list?.isItemStart !== true) return text;

@@ -43,7 +43,7 @@ export function fieldOf(annotation: Annotation, area: Area): Field | null {
   return { ...area, value, isButton: annotation.fieldType === "Btn", alone: aloneOf(annotation, value) };
 }
 
-/** A value with the name of its field. Of radio buttons, only the chosen one is written without a label. */
+/** A value with the name of its field, for fields without a label. Of radio buttons, only the chosen one is written. */
 function aloneOf(annotation: Annotation, value: string): string {
   const name = nameOf(annotation);
   const lead = name === "" ? "" : `${name}: `;

@@ -10,7 +10,7 @@ const BETWEEN_MAX = 2;
 /** Maximum distance between the edges of the same column on two pages, in points. */
 const EDGE_POINTS = 6;
 
-/** The blocks; a table without names that continues one with names of the page before has its names. */
+/** Gives the column names of a table to its continuation on the next page. Returns all blocks. */
 export function withContinuedTables(blocks: readonly Block[]): Block[] {
   const result: Block[] = [];
   let open: { readonly table: TableBlock; readonly content: TableContent; readonly at: number } | null = null;

@@ -24,7 +24,7 @@ const ABOVE_MAX = 1.6;
 const COMPARISONS_MAX = 4_000_000;
 /** Font size of a value without a label. */
 const SIZE = 10;
-/** The line that is typed for people who fill in a form by hand. */
+/** Matches a typed line on which people fill in a form by hand. */
 const BLANK_LINE = /\s*(?:_{2,}|\.{3,}|…+)[\s_.…]*$/;
 
 /** The run that is the label of a field, and on which side of the field it is. */

@@ -7,7 +7,7 @@ import { invariant } from "../../domain/fault.ts";
 /** Matches the module of pdf.js in unpdf. */
 export const PDFJS_MODULE = /\/unpdf\/dist\/pdfjs\.mjs$/;
 
-/** How unpdf ends the search for a decoder: none is ever there. */
+/** Code in unpdf that looks for a decoder, and never finds one. */
 const WITHOUT_DECODER = "_getModule(e){return this.#a}";
 /** Name of the global function that pdf.js calls in its place. */
 const HOOK = "mnemePdfImageDecoder";

@@ -165,7 +165,7 @@ async function readPages(
   return pictures === null ? text : withPictures(text, pictures);
 }
 
-/** The text with what its marks and warnings say of pictures. */
+/** Adds the confidence of pages to the marks, and warnings about them. */
 function withPictures(text: ReadDocument, pictures: PictureTexts): ReadDocument {
   const warnings = pictures.pageWarnings();
   const marks = text.marks.map((mark) => {
@@ -291,7 +291,7 @@ function withGapNotes(blocks: readonly Block[], losses: readonly PageLoss[]): re
   return [...notes, ...blocks].sort((a, b) => a.page - b.page);
 }
 
-/** Number of letters and digits of a page, as far as it matters. */
+/** Number of letters and digits of a page. Stops at `LETTERS_MIN`. */
 function lettersOf({ layers }: PageText): number {
   let letters = 0;
   for (const { text } of layers.flatMap(({ runs }) => runs)) {

@@ -9,7 +9,7 @@ import { type Cell, isFigure, isHeader, type TableContent, textsOf } from "./tab
 /** Minimum number of lines with two texts apart that a table has, and minimum distance of the texts in font sizes. */
 const TABLE_LINES_MIN = 2;
 const TEXTS_APART = 0.8;
-/** Maximum distance between lines that count as one, and between the end of a line and the line that it meets. */
+/** Maximum distance in points between lines that count as one, and from the end of a line to one that it meets. */
 const SAME_LINE = 2;
 const MEETS = 3;
 /** Minimum width of a column that has no border at its outer side, in points. */
@@ -23,7 +23,7 @@ const MEAN_CHARACTERS_MAX = 160;
 const CHARACTERS_MAX = 1_200;
 /** Minimum number of lines with texts apart in a box around a table or columns. */
 const BOX_ROWS_MIN = 2;
-/** Minimum number of cells with several lines, and of their lines, that are rows without borders between them. */
+/** Minimum number of cells, and of lines in each of them, that show that there are several rows without borders. */
 const ROWS_MIN = 3;
 /** Maximum length of a text that is repeated in each row of its cell, in characters. A longer one is a remark. */
 const REPEATED_CHARACTERS_MAX = 80;
@@ -206,7 +206,7 @@ class Grid {
   }
 }
 
-/** The grids that lines form which meet. */
+/** The grids that are formed by lines that meet. */
 function gridsOf(rules: readonly Rule[]): Grid[] {
   const horizontal = joined(rules.filter(({ isHorizontal }) => isHorizontal));
   const vertical = joined(rules.filter(({ isHorizontal }) => !isHorizontal));
@@ -246,7 +246,7 @@ function withEnds(borders: readonly number[], crossing: readonly Rule[]): number
   return [...(from < first - OPEN_MIN ? [from] : []), ...borders, ...(to > last + OPEN_MIN ? [to] : [])];
 }
 
-/** Lines, of which those that continue each other are one. */
+/** Joins lines that continue each other. */
 function joined(rules: readonly Rule[]): Rule[] {
   const lines: Rule[] = [];
   for (const rule of rules.toSorted((a, b) => a.at - b.at || a.from - b.from)) {
@@ -332,8 +332,8 @@ interface CellLines {
 }
 
 /**
- * Whether the cells between two borders are several rows: three cells have the same lines, or lines that end although
- * the next word fits on them, or two cells have such lines, one of them figures.
+ * Whether the cells between two borders are several rows: three cells have lines at the same heights, or broken lines
+ * (`isBroken`), or two have broken lines, one of them figures.
  */
 function holdsSeveralRows(cells: readonly CellLines[]): boolean {
   const several = cells.filter(({ cell, lines }) => lines.length > 1 && cell.lastRow === cell.row);

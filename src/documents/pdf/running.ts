@@ -33,7 +33,7 @@ const FEW_PAGES = 3;
 const PLACE_POINTS = 6;
 /** Minimum distance between a lone page number and the text, in font sizes. */
 const ALONE_SIZES = 1.8;
-/** A row with so many segments that are not repeated is a row of a table in which some values are the same. */
+/** A row with at least this many segments that are not repeated is a table row that shares some values with others. */
 const OWN_SEGMENTS = 2;
 /** Of a line with several numbers, at most this many are tried as the page number. */
 const NUMBERS_MAX = 4;

@@ -20,10 +20,10 @@ const IS_REDUCED = 1;
 /** Clockwise turns that make a page upright, by its orientation. Mirrored ones are not turned. */
 const QUARTERS: Readonly<Record<number, number>> = { 3: 2, 6: 1, 8: 3 };
 
-/** Where a page is described, and what is said of it. */
+/** Offset of the description of a page, and what it says. */
 interface TiffPage {
   readonly at: number;
-  /** Where the file says where the next page is described. */
+  /** Offset of the field with the offset of the next page. */
   readonly nextAt: number;
   readonly width: number;
   readonly height: number;

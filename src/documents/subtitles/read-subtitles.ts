@@ -6,7 +6,7 @@ import { onOneLine, readable } from "../text-writer.ts";
 
 /** Speaker of a turn if the file names none. It is a role (domain/chunk.ts), which models do not read. */
 const UNNAMED = "Speaker";
-/** A turn without a named speaker ends at a sentence if it has this many UTF-16 code units, or at this pause. */
+/** A turn ends with a sentence from this length on, at this maximum length (UTF-16 code units), or at this pause. */
 const TURN_UNITS = 160;
 const TURN_UNITS_MAX = 600;
 const PAUSE_SECONDS = 3;

@@ -43,7 +43,7 @@ export class NamedRows {
     let units = 0;
     let written = 0;
     for (const { text: line, number } of new Tables().lines(linesOf(pieces))) {
-      // 1 more than the lines that are missing in the text so far
+      // the line of the file minus the lines before it in the text
       const firstLine = number - written + 1;
       if (this.marks.at(-1)?.line !== firstLine) this.marks.push({ at: units, line: firstLine });
       units += line.length;

@@ -6,7 +6,7 @@ import { notText, RECOGNITION_UNITS, titleOfName } from "../text/text-file.ts";
 
 /** Extensions of XML files that have no format of their own. */
 const EXTENSIONS = ["xml", "rss", "atom", "gpx", "kml", "opml", "xsd", "xsl", "xslt", "wsdl", "plist", "tei", "dita"];
-/** Number of bytes that name the encoding. */
+/** Number of bytes that may declare the encoding. */
 const DECLARATION_BYTES = 256;
 
 /** XML. HTML pages that are XML, too, are HTML; pictures (SVG) have no format. */
