@@ -9,8 +9,8 @@ export interface DecodedLine {
 }
 
 /**
- * A blank step with a lower probability is ink that the model takes for no character that it knows. Letters of Latin
- * and Chinese lines have 0.03 to 0.05 of them each, Greek ones 0.5, Hebrew ones 1.5 (pages rendered on 29 Nov 2026).
+ * A blank step with a lower probability is ink that the model takes for no character that it knows. There are 0.03 to
+ * 0.05 such steps per Latin or Chinese letter, 0.5 per Greek, 1.5 per Hebrew one (pages rendered on 29 Nov 2026).
  */
 const BLANK_MIN = 0.9;
 /**

@@ -48,14 +48,14 @@ export interface PictureText {
  * (measured on pages of A4, docs/measurements.md).
  */
 const DETECTION_SIDE = 960;
-/** The detection model halves the picture five times. */
+/** Factor of the sides, which the model halves five times. */
 const DETECTION_STEP = 32;
 /** Height in pixels of a line for the recognition model. */
 const LINE_HEIGHT = 48;
-/** Minimum width of a line for the recognition model, and step of the widths, so that few shapes occur. */
+/** Minimum width in pixels of a line for the recognition model, and step of the widths, so that few shapes occur. */
 const LINE_WIDTH_MIN = 64;
 const LINE_WIDTH_STEP = 32;
-/** Maximum width of a line. A longer one is squeezed. */
+/** Maximum width of a line in pixels. A longer one is squeezed. */
 const LINE_WIDTH_MAX = 3_200;
 /** Maximum sum of the padded widths of the lines in a batch, in pixels. Their outputs take 75 KB per 8 pixels. */
 const BATCH_WIDTH_MAX = 1_600;
@@ -118,7 +118,7 @@ class PictureReader {
     }
     const asIs = await this.scoreOf(picture, longest);
     if (asIs >= UPRIGHT_SCORE) return 0;
-    // upside down, Hebrew scores 0.66 as Latin
+    // Hebrew upside down looks like Latin and scores 0.66
     return (await this.turnedScore(picture, longest, 2)) >= UPRIGHT_SCORE ? 2 : 0;
   }
 

@@ -31,18 +31,17 @@ export interface RecognisedPicture {
 const LINE_SCORE_MIN = 0.6;
 /** A confidence below this is reported. */
 const CONFIDENCE_LOW = 0.8;
-/** Minimum share of letters with which a Latin text is Vietnamese. The model leaves out its letters with two marks. */
+/** Minimum share of the letters below in a Vietnamese text. The model leaves out letters with two marks. */
 const VIETNAMESE_SHARE = 0.03;
 const VIETNAMESE = /[ươđƯƠĐ]/gu;
 const GREEK = /\p{sc=Grek}/gu;
 /**
- * A page is Greek if it has so many Greek letters, and they are such a share of its letters. A line is Greek if half of
- * its letters are; in a page that is not Greek, only if it has so many, because formulas have fewer. The model leaves
- * out the letters with accents.
+ * Minimum number and share of Greek letters in a Greek page and in a Greek line. In a Greek page, a line needs only the
+ * share; elsewhere also the number, because formulas have fewer. The model leaves out the letters with accents.
  */
 const GREEK_PAGE = { letters: 12, share: 0.3 };
 const GREEK_LINE = { letters: 8, share: 0.5 };
-/** What is legible is dropped if it is a smaller share of the writing: it was taken for other letters by chance. */
+/** The legible lines are dropped if they are a smaller share of the writing: such lines are legible by chance. */
 const LEGIBLE_SHARE_MIN = 0.1;
 const LETTERS = /\p{L}/gu;
 /** Lines at least this many times as long as high show how much the page is tilted. */

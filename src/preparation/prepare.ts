@@ -1,5 +1,5 @@
 // Prepares a text for indexing: language, type, title, tags and chunks. This file only defines the order of the steps;
-// each step has a file of its own. Of files in other formats, this file gets the text that src/documents extracted.
+// each step has a file of its own. For uploaded files, the text is the one that src/documents extracted.
 
 import { CHUNK_TOKENS } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
