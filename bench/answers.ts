@@ -1,5 +1,5 @@
-// Answers without a language model: stores the notes of invented persons, asks for what they hold, and for neighbours
-// of what they hold, which must not be answered with. `bun bench/answers.ts --help` lists the flags.
+// Answers without a language model: stores the notes of invented persons, asks for what they say, and for similar
+// things that they do not say, which must stay unanswered. `bun bench/answers.ts --help` lists the flags.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ interface Asked {
   readonly text: string;
   /** Parts of the notes that answer. */
   readonly values: readonly string[];
-  /** What the question names although no note has it; null if all of it is stored. */
+  /** What the question names although no note has it; null if the notes have everything. */
   readonly missing: string | null;
 }
 

@@ -66,7 +66,7 @@ async function collect(flags: ReadonlyMap<string, string>): Promise<readonly Sco
   return samples;
 }
 
-/** Columns of the table, by figure. */
+/** Titles of the columns, by figure. */
 const COLUMNS: Readonly<Record<keyof CalibrationFigures, string>> = {
   errorTop10: "error top 10",
   errorTop1: "top 1",

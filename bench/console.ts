@@ -90,7 +90,7 @@ async function watchMemory(page: Page, minutes: number): Promise<void> {
     for (const view of OTHER_VIEWS) await goTo(page, `#/${view}`);
     opened += 3 + OTHER_VIEWS.length;
     if (minutesSince() < (rows.length * minutes) / ROWS) continue;
-    await goTo(page, "#/connect"); // a view that holds nothing, so that what is left is what the page keeps
+    await goTo(page, "#/connect"); // an empty view, so that only what the page keeps is measured
     await protocol.send("HeapProfiler.collectGarbage");
     const { usedSize } = await protocol.send("Runtime.getHeapUsage");
     const { nodes, jsEventListeners } = await protocol.send("Memory.getDOMCounters");

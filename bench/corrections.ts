@@ -1,5 +1,5 @@
-// Corrections that somebody notes days later, in other words: whether searches and answers follow them, and leave pairs
-// alone of which both hold. `bun bench/corrections.ts --help` lists the flags.
+// Corrections that somebody notes days later, with other words: whether searches and answers follow them, and keep the
+// older note of a pair if both hold. `bun bench/corrections.ts --help` lists the flags.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ function contentOf(set: string, pairs: readonly Pair[], hasDays: boolean): Serve
   return {
     ...{ name, directory: name, externalIds: new Set(lines.map(({ externalId }) => externalId)) },
     fill: async (server) => {
-      // apart, so that the newer notes are newer also without a day
+      // one half after the other, so that newer notes are newer even without a day
       for (const half of [lines.slice(0, pairs.length), lines.slice(pairs.length)]) {
         await ingestLines(
           server,

@@ -20,7 +20,7 @@ import { ReadFailure } from "../src/ports/document-reader.ts";
 /** Characters of a text without white space and markup of tables, which the page does not show. */
 const shown = (text: string) => text.normalize("NFKC").replace(/[\s|#*-]+/gu, "");
 
-/** Errors of the best place for a block in a text (Sellers, 1980), in characters. */
+/** Minimum number of wrong characters of a block anywhere in a text (Sellers, 1980). */
 function errorsOf(block: string, text: string): number {
   let row = new Uint32Array(text.length + 1);
   for (const [at, letter] of [...block].entries()) {

@@ -1,7 +1,7 @@
 // How much ingestion can do if no embedder limits it: stores memories through requests, with an embedder that returns
-// drawn vectors at once, or imports projects with drawn vectors. Measures the chunks per second until all memories are
-// completed, and the processor time per chunk of each process and thread of the server. The thread with the most time
-// per chunk limits machines with many cores. `bun bench/pipeline.ts --help` lists the flags.
+// drawn (pseudo-random) vectors at once, or imports projects with drawn vectors. Measures the chunks per second until
+// all memories are completed, and the processor time per chunk of each process and thread of the server. The thread
+// with the most time per chunk limits machines with many cores. `bun bench/pipeline.ts --help` lists the flags.
 
 import { rmSync } from "node:fs";
 import { resolve } from "node:path";

@@ -1,5 +1,5 @@
-// Writes the signs of pairs of notes, of which the newer one has replaced the older one or has not, and the vectors of
-// the notes: what data/models/recipe/fit_replacement.py fits `replacement` of an embedder with.
+// Writes the data with which data/models/recipe/fit_replacement.py fits `replacement` of an embedder: for pairs of
+// notes, the signs that the newer one has replaced the older one, whether it has, and the vectors of both.
 // `bun bench/replacement-signs.ts --help` lists the flags.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -104,7 +104,7 @@ function personsIn(folder: string): readonly Person[] {
   });
 }
 
-/** The question of a pair; of one without, the older note. */
+/** The question of a pair; the older note if it has none. */
 function questionOf({ question, older }: RelationPair): string {
   return question === "" ? older : question;
 }
@@ -122,7 +122,7 @@ async function embedded(client: Client, texts: readonly string[], input_type: "q
   return vectors;
 }
 
-/** The pairs of the notes that answer a question and of the nearest ones, in which the newer one is newer. */
+/** Pairs of the right note of a question: with older ones that it replaces, and with newer ones that do not. */
 function linesOf({ name, notes, questions }: Person, passages: Vectors, asked: Vectors): readonly (string | null)[] {
   return questions.flatMap((question) => {
     const vector = asked.get(question.text);

@@ -101,7 +101,7 @@ function wordsOf(count: number, random: () => number): string {
   return Array.from({ length: count }, word).join(" ");
 }
 
-/** Memory of a process: resident, without pages of files, and at its highest. */
+/** Memory of a process: resident now, of that without pages of files, and its peak. */
 function memoryOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const mebibytes = (field: string) =>

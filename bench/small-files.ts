@@ -22,7 +22,7 @@ const HELP = `bun bench/small-files.ts [flags]
   --files N      small files (30)`;
 const EACH_MS = 120_000;
 const SCAN_MS = 600_000;
-/** Pause between two looks at the scan in milliseconds, and the pages that are recognised meanwhile at most. */
+/** Pause between two looks at the scan in milliseconds, and maximum number of pages recognised in it. */
 const LOOK_MS = 1_000;
 const PAGES_AT_ONCE = 5;
 

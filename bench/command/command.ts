@@ -43,7 +43,7 @@ const SCALE_PASSAGES = 10_000;
 interface BenchmarkCommand {
   readonly name: string;
   readonly summary: string;
-  /** What it can measure; `generated` is the corpus with a seed, `input` a positional argument. */
+  /** Data that it can measure; `generated` is the corpus with a seed, `input` a positional argument. */
   readonly data: "any" | "generated" | "input";
   /** Name of the positional argument in the help; absent if there is none. With it, all questions are asked. */
   readonly input?: string;
@@ -157,7 +157,7 @@ const QUESTIONS_MAX = 100_000;
 const VECTORS_MAX = 20_000_000;
 /** Flags that say how the vectors of `--vectors` are measured. */
 const VECTOR_FLAGS = ["--index", "--vector-texts", "--vector-folder"] as const;
-/** Duration of one measurement under load. */
+/** Duration of a measurement under load, in seconds. */
 const SECONDS_DEFAULT = 5;
 const SECONDS_MAX = 600;
 const SEED_MAX = 2 ** 31;

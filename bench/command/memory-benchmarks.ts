@@ -1,5 +1,5 @@
 // `mneme bench memory-benchmarks`: finding the evidence for questions about long conversations, by session and by turn.
-// Guards against figures that look good by construction. memory-answers.ts measures the answers.
+// Leaves out what any order would find, and shows a random order. memory-answers.ts measures the answers.
 
 import type { ModeName } from "../../src/domain/ranking.ts";
 import type { Hit } from "../lib/ask.ts";
@@ -33,7 +33,7 @@ export interface StoredSession {
   readonly turns: readonly { readonly id: string; readonly start: number }[];
 }
 
-/** What one question got. */
+/** The results for one question. */
 interface Answer {
   readonly question: ConversationQuestion;
   /** Different sessions and turns, best first. */

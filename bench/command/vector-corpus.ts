@@ -19,7 +19,7 @@ export interface Field {
 
 /** Vectors of a benchmark, and questions. They depend only on the seed and on the texts. */
 export interface VectorCorpus {
-  /** What the vectors are of; tells one corpus from another. */
+  /** Describes the vectors. Different corpora have different names. */
   readonly name: string;
   readonly fields: readonly Field[];
   /** Vectors `first`, `first + 1`, … of part `part`, row-major. All parts but the last have the same length. */
@@ -28,9 +28,9 @@ export interface VectorCorpus {
 
 /** Number of questions of each field. */
 const QUESTIONS = 100;
-/** Added to the seed for questions of another field: their clusters and their directions are others. */
+/** Added to the seed for questions of another field, so that their clusters and directions differ. */
 const OTHER_SEED = 1_000_003;
-/** Part of the sequence that the questions of the same field are. No vector is of that part. */
+/** Number of the part from which questions of the same field are drawn. No vector is from it. */
 const QUESTION_PART = 2 ** 30;
 /** Maximum number of texts whose vectors are computed. A processor takes about 20 s per thousand. */
 const ORIGINALS_MAX = 20_000;

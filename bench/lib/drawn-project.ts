@@ -1,4 +1,4 @@
-// A project whose vectors are drawn instead of computed. A server imports it like any export with vectors, so that
+// A project whose vectors are drawn (pseudo-random). A server imports it like any export with vectors, so that
 // ingestion and search can be measured without waiting for an embedder.
 
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// Pseudo-random vectors in clusters, which resemble those of an embedder without one.
+// Pseudo-random vectors in clusters, which replace those of an embedder.
 
 import { gaussians } from "./gaussians.ts";
 import { seeded } from "./seeded.ts";

@@ -1,4 +1,4 @@
-// Servers whose embedders return drawn vectors at once, so that everything else can be measured.
+// Servers whose embedders return pseudo-random vectors at once, so that everything else can be measured.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -16,7 +16,7 @@ export { ANSWERABLE_KINDS, TIME_KINDS, UNANSWERABLE_KINDS } from "../../src/cali
 /** Folder of the personal set, one file per person. */
 export const PERSONAL_FOLDER = join(import.meta.dir, "../fixtures/personal");
 
-/** The newer sets, which have more near misses: one to choose by, one only for figures that are reported. */
+/** Sets with more near misses: one to choose parameters by, one only for figures that are reported. */
 export const HALVES: ReadonlyMap<string, string> = new Map([
   ["dev", join(import.meta.dir, "../../data/judged/personal")],
   ["test", join(import.meta.dir, "../fixtures/personal-test")],
