@@ -1,4 +1,4 @@
-// Sizes of what is in a data directory, and of the disk that it is on.
+// Sizes of the stores in a data directory, and of its disk.
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";

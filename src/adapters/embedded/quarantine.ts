@@ -24,7 +24,7 @@ export class Quarantine {
   ) {}
 
   /**
-   * Moves what the native core set aside in the folder of a project into the quarantine, also at earlier starts.
+   * Moves files that the native core set aside in the folder of a project, now or earlier, into the quarantine.
    * @returns `sentences` with the new paths
    * @throws an error of the file system; what was not moved is moved at the next opening
    */

@@ -127,7 +127,7 @@ const QUERY_TEXTS_MAX = 256;
  */
 const START_TIMEOUT_MS = 60_000;
 /**
- * The same with a GPU. If the GPU is newer than CUDA's libraries, their code is compiled for it at the first start,
+ * Time limit with a GPU. If the GPU is newer than CUDA's libraries, their code is compiled for it at the first start,
  * which may take minutes.
  */
 const GPU_START_TIMEOUT_MS = 10 * 60_000;

@@ -20,7 +20,7 @@ const HUB_TIMEOUT_MS = 30_000;
 const HUB_FILES =
   /^(config|tokenizer|tokenizer_config|modules|sentence_bert_config|config_sentence_transformers|reference|model)\.json$|^README\.md$|^1_Pooling\/config\.json$/;
 
-/** What is fetched. */
+/** A model to fetch. */
 export interface FetchedSource {
   readonly source: string;
   /** SHA-256 that an archive must have; null: not given. */

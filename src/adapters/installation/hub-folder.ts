@@ -1,5 +1,5 @@
-// Makes the manifest of a folder as model hubs have it: `config.json`, `tokenizer.json`, ONNX weights, and the files of
-// sentence-transformers. model-folder.ts installs what it names.
+// Makes the manifest of a folder in the form of model hubs: `config.json`, `tokenizer.json`, ONNX weights, and the
+// files of sentence-transformers. model-folder.ts installs the files that it names.
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

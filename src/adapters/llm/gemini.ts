@@ -75,7 +75,7 @@ function endingOf(reason: unknown): LlmEnding | "broken" | null {
 function usageOf(metadata: unknown) {
   const counts = recordOrNull(metadata);
   if (counts === null) return {};
-  // the tokens of the model's reasoning are counted apart; a count of zero is left out
+  // the tokens of the model's reasoning are counted separately; a count of zero is left out
   const { promptTokenCount = 0, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = counts;
   return countsOf({ prompt: promptTokenCount, completion: Number(candidatesTokenCount) + Number(thoughtsTokenCount) });
 }

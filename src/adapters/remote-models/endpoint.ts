@@ -41,7 +41,7 @@ export class RemoteFailure extends Error {
   }
 }
 
-/** A request and what is made of its answer. */
+/** A request, and how its answer is read. */
 export interface RemoteCall<Result> {
   readonly remote: RemoteModel;
   /** Appended to the base URL. */

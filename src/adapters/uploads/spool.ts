@@ -184,7 +184,7 @@ class SpooledFile implements IncomingFile {
   }
 
   async discard(): Promise<void> {
-    // closing may report a write that failed earlier; the file is closed nevertheless, and nobody needs what it has
+    // closing may report a write that failed earlier; the file is closed nevertheless, and nobody needs its content
     await Promise.allSettled([this.#close()]);
     await this.remove();
   }

@@ -1,4 +1,4 @@
-// Settings of DuckDB, and what is read from a file before it is opened.
+// Settings of DuckDB, and what is read from a file before it is opened for writing.
 
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { SchemaVersions } from "../../../stores/before-upgrade.ts";

@@ -1,5 +1,5 @@
-// Large publications that a node loads before their memories are completed, one after the other, so that only their
-// visibility is left to change when they are. followed-project.ts says which.
+// Large publications that a node loads, one after the other, before their memories are completed. Then only their
+// visibility is left to change. followed-project.ts says which.
 
 import type { ChunkKey, MemoryKey } from "../../../domain/ids.ts";
 import type { WantedPublication } from "../../../ports/shared-index.ts";

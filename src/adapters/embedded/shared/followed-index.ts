@@ -111,7 +111,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
     return index;
   }
 
-  /** Begins to read the rows of a project whose files have yet to be opened: both take about as long. */
+  /** Begins to read the rows of a project while its files are still to be opened: each takes about as long. */
   #readAhead(id: ProjectId): void {
     const { shared, completedOf, archive, directory } = this.#parts;
     if (this.opened.has(id) || this.#ahead.has(id) || !existsSync(join(directory, id))) return;
@@ -165,7 +165,7 @@ export class FollowedChunkIndex extends EmbeddedChunkIndex {
     if (index?.hold() === true) await index.retract(memoryKeys);
   }
 
-  /** Other nodes purge texts without this one being told, so what was retracted here is erased after a while. */
+  /** Other nodes purge texts without telling this one, so what was retracted here is erased after a while. */
   override async compact(erasesNow = false): Promise<boolean> {
     const now = this.#parts.clock.now();
     if (now - this.#erasedAt >= ERASE_MS) {

@@ -213,7 +213,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     await this.#inTurn(() => this.#apply(memoryKeys));
   }
 
-  /** Replaces what all nodes share; then this node loads it as the others do. The chunks get other keys. */
+  /** Replaces publications in the shared store; then all nodes load them, this one too. The chunks get new keys. */
   override async rebuild(memories: readonly Rebuild[]): Promise<readonly MemoryKey[]> {
     if (memories.length === 0) return [];
     const { live } = this.models();
