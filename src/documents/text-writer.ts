@@ -34,7 +34,7 @@ export class TextWriter implements BlockSink {
   #pieceUnits = 0;
   #units = 0;
   #series: object | null = null;
-  /** The place of the next block, if it begins one; and that of the blocks so far. */
+  /** The place that the next block begins, null if none; and the current place. */
   #place: Omit<PlaceMark, "at"> | null = null;
   #current: Omit<PlaceMark, "at"> = {};
   #isBehindPicture = false;

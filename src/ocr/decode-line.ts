@@ -4,7 +4,7 @@
 /** Text of a line, and how sure the model is of it. */
 export interface DecodedLine {
   readonly text: string;
-  /** Mean probability of what stands in the line, 0..1; characters that the model does not know count as 0. */
+  /** Mean probability of the characters of the line, 0..1; those that the model does not know count as 0. */
   readonly score: number;
 }
 

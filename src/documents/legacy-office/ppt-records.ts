@@ -47,7 +47,7 @@ export function* recordsOfType(content: Buffer, type: number, depth = 0): Genera
   }
 }
 
-/** A part of a text with the same position. */
+/** A part of a text whose characters have the same position. */
 export interface PptRun {
   readonly length: number;
   readonly position: RunPosition;

@@ -3,7 +3,7 @@
 
 import { encodingOfCodePage } from "../rtf/rtf-codepages.ts";
 
-/** A record with those that continue it. */
+/** A record with the records that continue it. */
 export interface XlsRecord {
   readonly type: number;
   /** Its content, and that of the records that continue it. */

@@ -21,7 +21,7 @@ export interface SheetRow {
   readonly areBold: boolean[];
 }
 
-/** The cells of a row as those of a table. Merged cells are still of one column. */
+/** The cells of a row as cells of a table. Merged cells still span one column. */
 export function tableCells({ columns, texts, areNumbers, areBold }: SheetRow): Cell[] {
   return columns.map((column, at) => {
     const [isBold = false, isNumber = false] = [areBold[at], areNumbers[at]];

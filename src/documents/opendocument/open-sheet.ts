@@ -1,4 +1,4 @@
-// Collects the cells of a sheet of an OpenDocument spreadsheet, as those of a workbook of Excel. office/xlsx-rows.ts
+// Collects the cells of a sheet of an OpenDocument spreadsheet, in the form of Excel's cells. office/xlsx-rows.ts
 // writes them.
 
 import type { CellRange } from "../../domain/cell-range.ts";

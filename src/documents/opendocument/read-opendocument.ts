@@ -137,7 +137,7 @@ class BodyReader implements XmlHandler {
     this.writer = new TextWriter(document.budget);
   }
 
-  /** What was not read. */
+  /** Sentences about what was not read. */
   warnings(): readonly string[] {
     const found: string[] = [];
     if (this.#unreadPictures > 0) found.push(`${countWere(this.#unreadPictures, "picture")} not read.`);

@@ -22,7 +22,7 @@ const RIGHT_MAX = 2.5;
 const ABOVE_MAX = 1.6;
 /** Maximum number of comparisons of a page; a tax form has 60,000. On larger pages, values stand without labels. */
 const COMPARISONS_MAX = 4_000_000;
-/** Font size of a value without a label. */
+/** Font size of a value without a label, in points. */
 const SIZE = 10;
 /** Matches a typed line on which people fill in a form by hand. */
 const BLANK_LINE = /\s*(?:_{2,}|\.{3,}|…+)[\s_.…]*$/;

@@ -10,14 +10,14 @@ const SIZE_MIN = 0.35;
 /** How far above and below the baseline scripts are, in font sizes of the text before them. */
 const RAISED = { min: 0.15, max: 0.75 } as const;
 const LOWERED = { min: 0.07, max: 0.6 } as const;
-/** The same for numbers in the font size of their line: smaller shifts are uneven baselines. */
+/** Like `RAISED`, for numbers in the font size of their line: smaller shifts are uneven baselines. */
 const RAISED_ALIKE = { min: 0.24, max: 0.6 } as const;
 /** Maximum gap and overlap between a script and the text before it, in font sizes of the script. */
 const GAP_MAX = 0.3;
 const OVERLAP_MAX = 0.4;
 /** Maximum gap between a script and another text of its line that is not directly beside it, in font sizes. */
 const DISTANT_GAP_MAX = 0.85;
-/** Minimum shift of a mark that is not directly beside a text. */
+/** Minimum shift of a mark that is not directly beside a text, in font sizes. */
 const DISTANT_SHIFT_MIN = 0.2;
 /** Maximum gap between the parts of a script, in its font sizes. */
 const PART_GAP_MAX = 0.6;

@@ -1,4 +1,4 @@
-// Tells texts that stand side by side, such as boxes, from the rows of a table: their lines continue each other.
+// Distinguishes texts side by side, such as boxes, from rows of a table: the lines of a text continue each other.
 
 import type { Row } from "./segments.ts";
 import { type Cell, isAllBold } from "./table-header.ts";

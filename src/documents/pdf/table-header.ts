@@ -31,11 +31,11 @@ const YEAR = /^(?:19|20)\d\d$/;
 const NAME_CHARACTERS_MAX = 40;
 /** Maximum length of a code, in characters. */
 const CODE_CHARACTERS_MAX = 3;
-/** Minimum mean length of the cells below such names, as a multiple of that of the names. */
+/** Minimum mean length of the cells below short names, as a multiple of the mean length of the names. */
 const LONGER_MIN = 1.5;
 /** Maximum distance between the middle of a name and that of the columns that it stands above, in font sizes. */
 const CENTRE_MAX = 0.8;
-/** Maximum distance between two rows of names: lines of one cell, and a row above the names of a group. */
+/** Maximum distance in font sizes of two rows of names: of lines of one cell, and of a group above its names. */
 const LINE_MAX = 1.45;
 const GROUP_MAX = 2.6;
 
@@ -113,7 +113,7 @@ export function namesAbove(above: Row, header: Row, columns: readonly Column[]):
   return distance < LINE_MAX ? firstLines(segments, header, columns) : null;
 }
 
-/** Names of groups of at least two columns each, of which they stand above the middle; null if some do not. */
+/** Names that each stand above the middle of a group of at least two columns; null if some do not. */
 function groupsBelow(
   segments: readonly Segment[],
   columns: readonly Column[],

@@ -177,7 +177,7 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
     if (row === undefined || row.segments[0]?.cell !== undefined) break;
     if (next > at && above !== undefined) {
       const pitch = row.baseline - above.baseline;
-      // below a gap, more cells than before are those of another table
+      // a row below a gap with more cells than before begins another table
       const isOther = next > at + 1 && row.segments.length > widest && pitch > APART_MIN * pitchMax;
       if (pitch > ROW_PITCH_MAX * row.size || isOther) break;
       pitchMax = Math.max(pitchMax, pitch);
