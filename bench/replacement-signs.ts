@@ -152,7 +152,7 @@ function cosine(passages: Vectors, question: Float32Array, { text }: Note): numb
   return dot(question, passages.get(text) ?? question);
 }
 
-/** A line of the file; null if the newer note is about a neighbour of what is asked for. */
+/** A line of the file; null if the newer note is about something that only resembles what is asked for. */
 function line(
   group: string,
   isReplaced: boolean,

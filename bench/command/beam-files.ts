@@ -115,7 +115,7 @@ function leaves(value: unknown): readonly unknown[] {
   return value === null || value === undefined ? [] : [value];
 }
 
-// The rubric is a list of what a right answer does. That of an ordering has only the events, so the whole order is one
+// The rubric is a list of what a right answer does. For an ordering, it has only the events, so the whole order is one
 // condition.
 function conditionsOf(category: string, question: JsonRecord): readonly Condition[] {
   if (category === ABSTENTION) return [{ kind: "refusal" }];

@@ -1,5 +1,5 @@
 // `mneme bench ingest`: how many chunks per second become searchable, beside the bare embedder on the same chunks, and
-// how long a single memory takes from its 202 until it is searchable.
+// how long a single memory takes from the response until it is searchable.
 
 import { barChart } from "../lib/chart.ts";
 import { generatedPassage } from "../lib/generated-corpus.ts";

@@ -122,7 +122,7 @@ export function scoreOf({ question, verdicts }: Pick<GivenAnswer, "question" | "
   return verdicts.filter((verdict) => verdict === "yes").length / question.conditions.length;
 }
 
-/** The figures of answers. Accuracy is that of questions with an answer; refusals of the others are counted apart. */
+/** The figures of answers. Accuracy covers questions with an answer; refusals of the others are counted separately. */
 export function answerFigures(answers: readonly GivenAnswer[]): Row {
   const answerable = answers.filter(({ question }) => !isUnanswerable(question));
   const unanswerable = answers.filter(({ question }) => isUnanswerable(question));

@@ -49,7 +49,7 @@ interface UserSize {
   readonly turns: number;
 }
 
-/** What is measured. */
+/** Conversations, questions and models. */
 export interface MemoryBenchmark {
   readonly conversations: Conversations;
   /** The questions that are asked. */

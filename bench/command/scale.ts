@@ -31,7 +31,7 @@ const COPIES_NOTE =
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** What is stored and measured. */
+/** Sizes and options of the benchmark. */
 export interface ScaleSize {
   /** Number of memories. */
   readonly count: number;

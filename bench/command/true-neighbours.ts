@@ -18,7 +18,7 @@ export class TrueNeighbours {
   readonly #limit: number;
   #best: Truth;
 
-  /** @param queries row-major @param known what was collected before */
+  /** @param queries row-major @param known the nearest vectors of earlier parts */
   constructor(queries: Float32Array, dimensions: number, limit: number, known?: Truth) {
     this.#queries = queries;
     this.#dimensions = dimensions;
@@ -26,7 +26,7 @@ export class TrueNeighbours {
     this.#best = known ?? Array.from({ length: queries.length / dimensions }, () => []);
   }
 
-  /** What was collected until now. */
+  /** The nearest vectors so far. */
   get best(): Truth {
     return this.#best;
   }

@@ -34,7 +34,7 @@ function plainOrGzip(folder: string, name: string): string {
 
 /**
  * The passages of a JSONL file (`_id`, `title`, `text`, `metadata.userId`), also those without text.
- * @throws UsageError with the line that is none
+ * @throws UsageError that names a line that is no passage
  */
 export async function* readPassages(path: string): AsyncGenerator<Passage> {
   for await (const { text, number } of readLines(path)) yield passageOfLine(text, `${path}: line ${number}`);

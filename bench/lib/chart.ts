@@ -87,7 +87,7 @@ export function lineChart(chart: Omit<LineChart, "kind">): Chart {
 const WIDTH = 860;
 const LEFT_MIN = 60;
 const RIGHT = 40;
-/** Width of a panel if there are several, and the space before each. */
+/** Width of a panel if there are several, and the space before each, in pixels. */
 const PANEL_WIDTH = 300;
 const PANEL_GAP = 28;
 /** Room at the end of an axis for the label of a dot. */

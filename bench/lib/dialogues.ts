@@ -67,7 +67,7 @@ export async function askDialogues(
   return scores;
 }
 
-/** What a server that is asked about conversations holds. @param name also of its folder */
+/** The content of a server with conversations. @param name of the content and of its folder */
 export function dialoguesContent(name: string, dialogues: readonly Dialogue[]): ServerContent {
   const lines = dialogues.map(({ passage: { id, ...memory } }) => JSON.stringify({ ...memory, externalId: id }));
   return {

@@ -32,7 +32,7 @@ export class ThreadWatch {
     for (const [key, time] of threadTimes(this.#pid)) this.#last.set(key, time);
   }
 
-  /** Processor time since the construction, the largest first. Threads with the same name of a process are numbered. */
+  /** Processor time since the construction, the largest first. Threads of a process with the same name are numbered. */
   spent(): readonly { readonly name: string; readonly ms: number }[] {
     return [...this.#last]
       .map(([key, { name, ms }]) => ({ name, ms: ms - (this.#before.get(key)?.ms ?? 0) }))

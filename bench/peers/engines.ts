@@ -10,7 +10,7 @@ export interface EngineName {
   readonly title: string;
   /** Package group that it needs besides the common one; null if none. */
   readonly needs: "txtai" | "orama" | null;
-  /** Whether it is Mneme, and its model is that of the peers. */
+  /** Whether it is Mneme, and whether it uses the model of the peers. */
   readonly kind: "mneme" | "mneme with another model" | "peer";
 }
 

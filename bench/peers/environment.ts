@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { UsageError } from "../../src/kit/flags.ts";
 
-/** A group of packages that is installed apart. */
+/** A group of packages that is installed separately. */
 export type PackageGroup = "common" | "txtai" | "orama";
 
 /** The installed engines. */
@@ -117,7 +117,7 @@ async function failureOf(command: readonly string[], cwd = peersCacheFolder()): 
   return (await child.exited) === 0 ? null : output.trim().slice(-OUTPUT_CHARACTERS_MAX) || `${command[0]} failed`;
 }
 
-// Hash of what the files say, without their comments.
+// Hash of the contents of files, without their comments.
 function hashOf(files: readonly string[]): string {
   const hash = createHash("sha256");
   for (const file of files) hash.update(readFileSync(join(PYTHON_FOLDER, file), "utf8").replaceAll(/\s*#.*/g, ""));
