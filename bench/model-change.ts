@@ -178,7 +178,7 @@ async function connect(used: UsedServer, origin: string): Promise<void> {
 async function change(used: UsedServer, to: string, isKilled = false): Promise<number> {
   const project = (await used.call("GET", "/v1/project"))?.body;
   const id = isRecord(project) ? String(project.id) : "";
-  // the vectors of an earlier change to this model would be used again
+  // removes vectors of an earlier change, which would be used again
   await used.call("DELETE", `/v1/projects/${id}/embedder/previous`);
   const asked = await used.call("PUT", `/v1/projects/${id}/embedder`, { model: to });
   if (asked === null || asked.status >= 400) throw new Error(`the change was refused: ${JSON.stringify(asked?.body)}`);

@@ -43,7 +43,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
       // the English embedder is the fastest
       environment: { MNEME_EMBEDDER: ENGLISH, MNEME_LOG_LEVEL: "error", MNEME_RATE_LIMITS: "off" },
     });
-    // no earlier texts, which would be kept on purpose
+    // keeps no earlier texts, which would add to the files
     await server.call("PUT", "/v1/project", { retention_days: 0 });
     const startedAt = performance.now();
     for (let round = first; round <= rounds; round++) {

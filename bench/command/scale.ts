@@ -69,7 +69,7 @@ export async function benchScale(run: Run, size: ScaleSize): Promise<Findings> {
       ? await fillDrawn(run, added, passageAt, onProgress)
       : await run.target.fill(added, passageAt, onProgress);
     stored = memories;
-    // A start also brings the memory of the processes down to what the data takes.
+    // A restart also brings the memory of the processes down to what the data takes.
     run.progress("restarting", 0, "");
     const server = await run.restart();
     const rows = await latencies(run, memories);

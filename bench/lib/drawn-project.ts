@@ -100,7 +100,7 @@ function memoryOf({ id, title, content, userId, metadata, type }: Passage, creat
     ...{ title, kind: type, tags: null, language: null },
     given: [...(title === null ? [] : (["title"] as const)), ...(type === null ? [] : (["type"] as const))],
     extraction: null,
-    // what the generated passages and JSON files have is JSON
+    // metadata of generated passages and of JSON files is JSON
     metadata: metadata as JsonObject,
     ...{ userId, externalId: id, created_at: createdAt, updated_at: createdAt },
     ...{ expires_at: null, occurred_at: null, source: null, has_file: false, error: null },

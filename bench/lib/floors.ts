@@ -42,7 +42,7 @@ export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor
  * @param ndcg by mode, the nDCG@10 of each question; all modes answered the same questions in the same order
  */
 export function moreWorkFloors(set: string, ndcg: ReadonlyMap<string, readonly number[]>): readonly Floor[] {
-  // MODE_NAMES is in the order of the work
+  // MODE_NAMES is sorted by the amount of work
   const measured = MODE_NAMES.flatMap((name) => (ndcg.get(name)?.length ? [{ name, ndcg: ndcg.get(name) ?? [] }] : []));
   return measured.flatMap((dearer, at) =>
     measured.slice(0, at).map((cheaper): Floor => {

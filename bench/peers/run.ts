@@ -128,7 +128,7 @@ class Runner {
       const built = await this.#step(this.#buildStep(engine), this.limits.repeats, engine);
       if (built !== null) this.#builds.set(engine, buildOf(built));
     }
-    // Rounds are outside, so that each engine is measured at several times.
+    // Rounds are the outer loop, so that each engine is measured at several times.
     for (let round = 1; round <= rounds; round++) {
       for (const [engine, { modes }] of this.#builds) {
         for (const mode of modes) {

@@ -112,7 +112,7 @@ export async function runStep(
   clearTimeout(limiter);
   clearTimeout(killer);
   process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-  signalTo(-child.pid, "SIGKILL"); // what the step left running
+  signalTo(-child.pid, "SIGKILL"); // ends what the step left running
   await reading;
   if (isLate) return { isDone: false, why: `took longer than ${Math.round(limitMs / 1000)} s` };
   if (status !== 0 || !existsSync(file)) {

@@ -103,7 +103,7 @@ export class PictureTexts {
     if (this.isOff) return [];
     const count = this.#asked.size;
     const left = count === 0 ? [] : [`${countWere(count, "picture")} not read: ${this.whyNot}.`];
-    // most pictures in documents are drawings and photos without text
+    // pictures without text are left out: most are drawings and photos
     const problems = [...this.known.values()].flatMap(({ id, problem, lines }) =>
       problem === null || lines.length === 0 ? [] : [`Picture ${id}: ${problem}.`],
     );
@@ -166,7 +166,7 @@ export function decodeRecognised(line: string): RecognisedPicture | null {
   try {
     return JSON.parse(line) as RecognisedPicture;
   } catch {
-    return null; // a part of a line that ends with a brace
+    return null; // the line was cut off after a brace
   }
 }
 

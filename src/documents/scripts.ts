@@ -121,7 +121,7 @@ export function subscript(
   const text = written.trim();
   const base = before.slice(-BEFORE_UNITS);
   if (text === "" || text.length > SCRIPT_UNITS_MAX || !/^[\p{L}\p{N}+−–*,.()=<>≤≥/'′-]+$/u.test(text)) return written;
-  // the denominator of a fraction, and what has no base
+  // the denominator of a fraction, or a script without a base
   if (/[\u2044/\s]$/u.test(base) || base === "") return text;
   if (!/[\p{L}\p{N})\]}'’′]$/u.test(base)) return text;
   if (/^\d{1,3}(?:[.,]\d)?$/.test(text) && FORMULA.test(base)) return text;

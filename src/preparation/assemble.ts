@@ -62,7 +62,7 @@ export function lineRanges(content: string, { ranges }: Cut): Int32Array {
   };
   for (const [position, { start, end }] of ranges.entries()) {
     const before = ranges[position - 1];
-    const isShared = before?.start === start && before.end === end; // the parts of a JSON turn
+    const isShared = before?.start === start && before.end === end; // for parts of a JSON turn
     lines[2 * position] = isShared ? (lines[2 * position - 2] ?? 1) : lineAt(start);
     lines[2 * position + 1] = lineAt(end);
   }

@@ -78,7 +78,7 @@ async function unpackTar(path: string, folder: string, bytesMax: number): Promis
   } finally {
     source.destroy();
     entries.destroy();
-    await taking; // until the file that is being written is closed
+    await taking; // waits until the file that is being written is closed
   }
 }
 

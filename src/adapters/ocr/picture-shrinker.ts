@@ -47,7 +47,7 @@ async function shrink(request: ShrinkRequest, signal: AbortSignal, log: Log): Pr
       if (picture !== null && found.length < request.ids.length) found.push(picture);
     }
   } catch (err) {
-    // the child died before it read its request; what was found is used
+    // if the child died early, the pictures that were found are used
     log.warn({ err }, "pictures of a file could not be taken out");
   } finally {
     clearInterval(checks);
@@ -65,6 +65,6 @@ function pictureOf(line: string): SmallPicture | null {
     const { id, jpeg } = JSON.parse(line) as Record<string, unknown>;
     return typeof id === "string" && typeof jpeg === "string" ? { id, jpeg } : null;
   } catch {
-    return null; // a line that is cut off
+    return null; // the line is cut off
   }
 }

@@ -141,7 +141,7 @@ export class RemoteEndpoints {
       return result;
     } catch (error) {
       this.#requests(model, call.signal?.aborted === true ? "stopped" : "failed").add();
-      // another answer may be right: some servers mix up answers under load
+      // a retry may bring a right answer: some servers mix up answers under load
       if (error instanceof BadAnswer) throw new RemoteFailure(`The endpoint ${error.message}.`, true);
       throw error;
     }
@@ -239,7 +239,7 @@ function otherThanJson(text: string): string {
   const start = text.trimStart();
   if (start === "") return "sent an empty answer: check the address and the API";
   if (start.startsWith("<")) return "sent a web page instead of JSON: check the address";
-  // Python's json module writes them
+  // Python's json module writes these numbers
   if (/[[,:] {0,9}-?(NaN|Infinity)\b/.test(text)) return NOT_A_NUMBER;
   return "sent an answer that is not JSON: check the address";
 }

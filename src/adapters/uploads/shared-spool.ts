@@ -51,7 +51,7 @@ export class SharedSpool implements UploadFiles {
         bytes += piece.length;
       }
       await incoming.end();
-      // a file that is nowhere stays missing, and its job says so
+      // a file that the store lacks, too, stays missing, and its job says so
       if (bytes > 0) await rename(incoming.path, path);
       return path;
     } finally {

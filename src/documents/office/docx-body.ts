@@ -415,7 +415,7 @@ export class NoteReader implements XmlHandler {
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.#note !== null) return this.#note.reader.open(name, attributes);
     if (name !== `w:${this.kind}`) return undefined;
-    // these are the separator lines between notes and text
+    // other types are the separator lines between notes and text
     if (attributes.type !== undefined && attributes.type !== "normal") return "skip";
     const list = new BlockList();
     const reader = new FlowReader(this.context, list);

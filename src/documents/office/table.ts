@@ -144,7 +144,7 @@ export function isName(cell: Cell): boolean {
 
 /** Whether a cell holds a number, an amount or a date. */
 export function holdsQuantity({ text, isNumber = false }: Cell): boolean {
-  // a spreadsheet adds in parentheses how it shows a date
+  // the readers of spreadsheets add in parentheses how a date is shown
   return isNumber || isQuantity(text) || DATE.test(text.slice(0, 80).replace(/ \([^()]*\)$/, ""));
 }
 

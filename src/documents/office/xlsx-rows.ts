@@ -187,7 +187,7 @@ class GroupWriter {
     if (last === undefined || below === undefined) return 0;
     const isBold = last.cells.every((cell) => cell.isBold) && !below.cells.every((cell) => cell.isBold);
     const isMarked = isBold || last.isHeader;
-    // two rows below another table may be anything
+    // two rows of two cells below another table may be anything
     const isTooShort =
       rows.length === 2 && rows.every(({ cells }) => cells.length === 2) && this.#lastAbove !== undefined;
     const isPlain = this.#hasBoldHeaders && !last.cells.some((cell) => holdsQuantity(cell));

@@ -315,7 +315,7 @@ function cellsIn(grid: Grid, runs: readonly Run[]): Segment[] | null {
       .some((row) => holdsSeveralRows(row))
   )
     return null;
-  // the cells of a row stand on one line
+  // gives the cells of a row the same baseline
   const lines = new Map<number, number>();
   for (const { cell, segment } of texts) {
     lines.set(cell.row, Math.min(lines.get(cell.row) ?? segment.baseline, segment.baseline));

@@ -55,7 +55,7 @@ function* cuesOf(file: string): Generator<Cue> {
   for (const raw of `${file}\n\n`.split(/\r\n?|\n/)) {
     const found = raw.includes("-->") ? timingOf(raw) : null;
     if (found !== null) {
-      // the number of the next subtitle, if no empty line precedes it
+      // removes the number of the next subtitle if no empty line precedes it
       if (lines.length > 1 && /^\d+$/.test(lines.at(-1)?.trim() ?? "")) lines.pop();
       if (timing !== null) yield* cuesOfLines(timing, lines);
       [timing, lines] = [found, []];

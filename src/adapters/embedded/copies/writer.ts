@@ -80,7 +80,7 @@ export class DirectoryWriter implements CopySink {
     const isMoved = MOVED.some((name) => existsSync(join(dataDir, name)));
     const isResumed = resumed !== null && !isMoved && existsSync(source) && readFileSync(source, "utf8") === resumed;
     if (existsSync(folder) && !isResumed) {
-      // what a restore that did not end has moved to its place already
+      // removes what an unfinished restore has already moved to its place
       for (const name of MOVED) rmSync(join(dataDir, name), { recursive: true, force: true });
       rmSync(folder, { recursive: true });
     }
