@@ -38,7 +38,7 @@ Compares vectors of a GPU with those of the CPU on a judged collection, also mix
 const TEXTS_PER_CALL = 64;
 const DEPTH = 10;
 
-/** Vectors of passages and questions, computed on one processor. */
+/** Vectors of passages and questions, computed on the CPU or on the GPU. */
 interface Vectors {
   readonly passages: readonly Float32Array[];
   readonly questions: readonly Float32Array[];

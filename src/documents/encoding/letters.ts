@@ -169,7 +169,7 @@ function writingSurprise(language: keyof typeof COMMON): Surprise {
   for (const character of COMMON[language]) table.set(character.charCodeAt(0), writing.common);
   for (const mark of IDEOGRAPHIC_MARKS) table.set(mark.charCodeAt(0), PUNCTUATION);
   if (language === "ja") {
-    // kana are half of a Japanese text, so halves shares
+    // halves the shares, as kana are half of a Japanese text
     for (const [kana, surprise] of rankedSurprises(HIRAGANA)) table.set(kana.charCodeAt(0), surprise + Math.LN2);
   }
   return (code) => {
