@@ -34,7 +34,7 @@ interface Asked {
   readonly kind: "neighbour" | "control" | "half" | "facts";
   readonly userId: string;
   readonly text: string;
-  /** Parts of the notes that answer. */
+  /** Texts that the answer must contain. */
   readonly values: readonly string[];
   /** What the question names although no note has it; null if the notes have everything. */
   readonly missing: string | null;

@@ -1,5 +1,5 @@
 // `mneme bench memory-benchmarks`: finding the evidence for questions about long conversations, by session and by turn.
-// Leaves out what any order would find, and shows a random order. memory-answers.ts measures the answers.
+// Leaves out questions for which any order is right, and shows a random order. memory-answers.ts measures the answers.
 
 import type { ModeName } from "../../src/domain/ranking.ts";
 import type { Hit } from "../lib/ask.ts";

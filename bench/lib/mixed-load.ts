@@ -26,7 +26,7 @@ const NOTES_PER_TEXT = 6;
 /** A chat is deleted after this many messages. */
 const MESSAGES_PER_CHAT = 8;
 const CHATS = 4;
-/** Share of the bound of live memories that have an `externalId`. */
+/** Number of different `externalId`s, as a share of the bound of live memories. */
 const EXTERNAL_SHARE = 0.25;
 /** Callers that are later than this do not try to catch up. */
 const LATE_MS = 2_000;

@@ -1,4 +1,4 @@
-// The engines of the comparison. How each is set is the docstring of its module in python/engines/.
+// The engines of the comparison. The docstring of its module in python/engines/ says how each is configured.
 
 import { UsageError } from "../../src/kit/flags.ts";
 

@@ -185,7 +185,7 @@ export function markdownOf(comparison: Comparison, chartFile: string): string {
   ].join("\n");
 }
 
-// Wraps an item of a list, as the house rules ask of pages.
+// Wraps an item of a list to the line width of pages.
 function wrapped(item: string): readonly string[] {
   const lines: string[] = [];
   for (const word of item.split(/\s+/)) {

@@ -30,7 +30,7 @@ const SQUARED_UNIT =
   /(?:(?<![\p{L}\p{M}])(?:[kcmdhµμnp]?m|[kM]?ha|km|mi|yd|ft|mile|miles|inch|inches|foot|feet|yards?|acre|met(?:er|re)s?|Meter|mètres?|metros?|metri|s|sec|h|min|kg|px|[kM]?Pa|[kMGT]?Wh?|[kMm]?[VA]|K|T|N|J|м|км|см|мм|с)|(?<=[\d\s\u00a0])(?:in|m\.?|pi|po))$/u;
 /** Matches functions and quantities that are squared, at the end of a text. */
 const SQUARED_NAME = /(?<![\p{L}\p{M}])(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sinh|cosh|tanh|chi|adj\.? ?R|mc)$/iu;
-/** A number that is written alone or as a factor. */
+/** Matches 10 at the end of a text: alone, or after a factor. */
 const POWER_OF_TEN = /(?:^|[^\p{L}\p{N}.,'’])10$/u;
 const FACTOR_BEFORE_TEN = /[×x·⋅∙*•]\s?10$/u;
 const SMALL_BASE = /(?:^|[^\p{L}\p{N}.,'’])\d{1,2}$/u;

@@ -179,7 +179,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     return states;
   }
 
-  /** Applies a setting that another thread or node has changed, and logs what became of the graph. */
+  /** Applies a setting that another thread or node has changed, and logs problems of the vector index. */
   async #followVectorIndex(id: ProjectId, index: EmbeddedProjectIndex): Promise<void> {
     const { vectorIndexOf, log } = this.#parts;
     try {

@@ -14,7 +14,7 @@ const ENTITY_BYTES = 600;
 /** Bytes of a chunk in the text index, whose files are mapped into memory. */
 const TEXT_BYTES = 1_000;
 
-/** Bytes of a chunk in the graph (HNSW): 32 links, and a sixteenth of 18 numbers in the layers above. */
+/** Bytes of a chunk in the graph (HNSW): 32 links, and, for one chunk in 16, 18 numbers in upper layers. */
 const GRAPH_BYTES = 134;
 
 /** Estimate of the memory that an open index takes, in bytes. */

@@ -346,7 +346,7 @@ export class EmbeddedProjectIndex extends EmbeddedSearchIndex implements Project
       described.push(showable(memories));
       if (!isEmpty) await this.native.describeUnsorted(...describable(memories));
     });
-    // searches without a filter need not wait for this, and a filter does it itself
+    // searches without a filter need not wait for this; the first filter sorts what is not sorted yet
     void Promise.allSettled([this.native.sortAttributes()]);
     const archived = await chunkKeys;
     const visible = new SortedKeys(described.map(([keys]) => keys));

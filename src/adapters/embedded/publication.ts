@@ -213,7 +213,7 @@ function publishedMemories(given: readonly Pick<ToIndex, "memoryKey" | "entities
   };
 }
 
-/** Vectors of chunks as vectors of memories. `chunks` has all chunks of each of its memories, in order. */
+/** Groups vectors of chunks by memory. `chunks` has all chunks of each of its memories, in order. */
 export function vectorsByMemory({ chunkKeys, memoryKeys }: ChunkKeys, { fingerprint, vectors }: ModelVectors) {
   const dimensions = vectors.length / Math.max(1, chunkKeys.length);
   const added: (WantedPublication & { readonly vectors: ModelVectors })[] = [];

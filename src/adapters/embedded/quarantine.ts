@@ -1,5 +1,5 @@
 // Quarantine: keeps damaged files for an examination, in `quarantine/` of the data directory: files of the indexes, and
-// folders of store-quarantine.ts with files of record. Nothing reads it. A purge empties it.
+// folders of store-quarantine.ts with files of the stores. Nothing reads it. A purge empties it.
 
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -13,7 +13,7 @@ const BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /** End of the name of a damaged file or folder that the native core has renamed. */
 const ASIDE = /\.damaged-\d+$/;
-/** Names in the quarantine: `<time>-<project>-<file>` for files of an index, `<time>-stores` for files of record. */
+/** Names in the quarantine: `<time>-<project>-<file>` for files of an index, `<time>-stores` for store files. */
 const KEPT = /^\d{8}T\d{6}\.\d{3}Z-(?:prj_|stores$)/;
 
 /** All damaged files of a data directory. */

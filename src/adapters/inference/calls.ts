@@ -1,4 +1,4 @@
-// The calls of callers: builds the request for a slice of them, and copies the lane's answer into their results.
+// Calls that run models: builds the request for a slice of them, and copies the lane's answer into their results.
 // lanes.ts queues the calls and sends the requests.
 
 import type { ChildMessage } from "../../children/serve.ts";

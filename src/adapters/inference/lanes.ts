@@ -149,7 +149,7 @@ const GATHER_MS = 2;
  * and each lane has so few passages that choosing the best ones among them is less reliable.
  */
 const EARLY_EXIT_LANES_MAX = 2;
-/** Number of lanes that die while they compute a unit until its call fails. */
+/** A call fails when this many lanes have died while they computed one of its units. */
 const DEATHS_MAX = 2;
 
 /**

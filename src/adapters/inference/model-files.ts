@@ -175,7 +175,7 @@ export function embedderOf({ folder, embedders, problems }: ModelCatalogue, id: 
   throw new ModelFilesError(`there is no embedder ${JSON.stringify(id)} in ${folder}; there are: ${known}`);
 }
 
-/** Whether the file of a model is on this machine: where it ships, or among the models that were added. */
+/** Whether the file of a model is on this machine: in its own folder, or among the models that were added. */
 export function isInstalled({ id, modelPath }: ModelDescription, installedDir: string | null): boolean {
   return existsSync(modelPath) || (installedDir !== null && existsSync(join(installedDir, id, basename(modelPath))));
 }

@@ -18,9 +18,9 @@ export interface HubFolder {
 
 /** ONNX files in order of preference. If a folder has none of them, its only ONNX file is taken. */
 const MODEL_FILES = ["model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx", "model_quantized.onnx"];
-/** Number of tokens that is read of a text if nothing says it. */
+/** Number of tokens that the model reads of a text if no file says it. */
 const TOKENS_DEFAULT = 512;
-/** Maximum number of tokens that is read of a text, because memory grows with it. */
+/** Maximum number of tokens that the model reads of a text, because memory grows with it. */
 const TOKENS_MAX = 8_192;
 /** Models that count positions from 2. */
 const ROBERTA = /roberta|camembert/;

@@ -5,7 +5,7 @@ import type { LlmEnding, LlmMessage } from "../../ports/language-model.ts";
 import { countsOf, type Protocol, type Reported, textOf, withPath } from "./protocol.ts";
 
 const VERSION = "2023-06-01";
-/** The protocol's highest temperature. Others allow up to 2. */
+/** The protocol's highest temperature. Other protocols allow up to 2. */
 const TEMPERATURE_MAX = 1;
 
 /** Values of `stop_reason` which mean that the model did not finish by itself. Any other value means that it did. */
@@ -48,7 +48,7 @@ function messageOf({ role, content, pictures = [] }: LlmMessage) {
 /** What each type of event says. Others, such as `ping` and `content_block_stop`, say nothing. */
 const READERS: Readonly<Record<string, (event: JsonRecord) => Reported>> = {
   error: () => ({ isError: true }),
-  // its number of output tokens is not final, so it is not read
+  // the number of output tokens here is not final, so it is not read
   message_start: ({ message }) => ({
     isAnswer: true,
     usage: countsOf({ prompt: inputTokens(message), completion: null }),

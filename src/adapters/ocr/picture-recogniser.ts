@@ -50,7 +50,7 @@ export interface ClosableRecogniser extends PictureRecogniser {
 }
 
 const MIB = 1024 * 1024;
-/** A page of A4 takes 450 to 600 MB, a picture with the most pixels that are decoded 1.1 GB. */
+/** A page of A4 takes 450 to 600 MB, a picture with the maximum number of pixels 1.1 GB. */
 const MEMORY_BYTES_MAX = 1536 * MIB;
 /** A page of dense print takes 8 s of one core. */
 const PROCESSOR_MS_MAX = 60_000;

@@ -90,7 +90,7 @@ class Spool implements HoldableFiles {
     try {
       const hash = createHash("sha256");
       const pieces: ReturnType<typeof utf8Piece>[] = [];
-      let cut: Uint8Array = new Uint8Array(); // bytes of a character that the last piece did not have whole
+      let cut: Uint8Array = new Uint8Array(); // first bytes of a character whose end is in the next piece
       for (let bytes = 0; ; ) {
         const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
         buffer.set(cut);

@@ -126,7 +126,7 @@ const WRITINGS: Readonly<Record<keyof typeof COMMON, Writing>> = {
     standard: { encoding: "euc-kr", leads: [0xb0, 0xc8] },
   },
 };
-/** Half-width Katakana have one byte each in Shift_JIS. So any bytes of another encoding may look like them. */
+/** Surprise of half-width Katakana: high, as they are single bytes in Shift_JIS and any bytes may look like them. */
 const HALF_WIDTH = 8.5;
 const FULL_WIDTH = 7;
 const IDEOGRAPHIC_MARKS = "、。，！？：；（）「」『』《》【】・ー　～〇々…—“”‘’";

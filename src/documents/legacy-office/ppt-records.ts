@@ -74,7 +74,7 @@ const LATER_PARAGRAPH_FIELDS: readonly (readonly [bits: number, bytes: number])[
   [0xe0000, 2],
   [0x200000, 2],
 ];
-/** Fields of the formatting of characters before their position. */
+/** Fields of the formatting of characters that precede `POSITION` in the file. */
 const CHARACTER_FIELDS: readonly (readonly [bits: number, bytes: number])[] = [
   [0xffff, 2],
   [0x10000, 2],

@@ -22,7 +22,7 @@ import type { DuckSnapshot } from "./snapshot.ts";
 
 /** Options for opening the archive. */
 export interface ArchiveOptions extends DuckDatabaseOptions {
-  /** Number of rows of a step of `eraseRemoved`, between which writes run; see rewriting.ts. */
+  /** Number of rows per step of `eraseRemoved`. Writes run between its steps; see rewriting.ts. */
   readonly rewriteRows?: number;
 }
 

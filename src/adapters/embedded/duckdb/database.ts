@@ -39,8 +39,8 @@ export interface DuckDatabaseOptions {
   readonly schemaVersionMax?: number;
   readonly log: Log;
   /**
-   * What the rows know of the texts, and what to do if the file does not fit them. Absent: the file is opened without a
-   * comparison, and commits are not numbered.
+   * What the rows in SQLite know of the texts, and what to do if the file does not fit. Absent: the file is opened
+   * without a comparison, and commits are not numbered.
    */
   readonly inspection?: Pick<InspectionOptions, "rows" | "quarantine" | "acceptsLoss">;
 }
@@ -134,8 +134,8 @@ export class DuckDatabase {
 
   /**
    * Rewrites tables in steps (rewriting.ts), each after the writes that were called before it. Reads go on meanwhile.
-   * Gives up if a snapshot is open or was opened since the first step, because the file keeps its rows; if the file was
-   * reopened; and when it is being closed. Returns whether all steps are done.
+   * Gives up if a snapshot is open or was opened since the first step, because the file keeps the rows of snapshots; if
+   * the file was reopened; and when it is being closed. Returns whether all steps are done.
    */
   async inSteps(work: (connection: Statements) => AsyncGenerator<void>): Promise<boolean> {
     let rewriting: Rewriting | null = null;
@@ -151,7 +151,7 @@ export class DuckDatabase {
   }
 
   /**
-   * Opens a snapshot, which sees the file from its `begin` on. Writes go on meanwhile. It must be closed before the
+   * Opens a snapshot, which sees the file as it is at its `begin`. Writes go on meanwhile. It must be closed before the
    * file.
    */
   async snapshot(): Promise<DuckSnapshot> {

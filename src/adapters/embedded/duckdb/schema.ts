@@ -13,7 +13,7 @@ export const PIECE_CHARACTERS_MAX = 2_048;
 /** Statement that creates a table, under its own name or another one. */
 export type CreateTable = (name: string) => string;
 
-/** The tables of texts and chunks. DuckDB does not tell their compression, so they cannot be copied from the file. */
+/** Definitions of the tables of texts and chunks. DuckDB does not report compression, so a file does not show them. */
 export const TABLES: Readonly<Record<"texts" | "chunks", CreateTable>> = {
   // content is not compressed. With FSST compression the file is 40 % smaller, but reading one row has to unpack 2,048
   // rows (5 ms instead of 1 ms), and ingestion takes 2.5 times as long (measured with 614 MB of text)

@@ -1,5 +1,5 @@
-// Large publications that a node loads, one after the other, before their memories are completed. Then only their
-// visibility is left to change. followed-project.ts says which.
+// Loads large publications, one after the other, before their memories are completed, so that the memories then only
+// have to be made visible. followed-project.ts chooses the publications.
 
 import type { ChunkKey, MemoryKey } from "../../../domain/ids.ts";
 import type { WantedPublication } from "../../../ports/shared-index.ts";

@@ -1,5 +1,5 @@
 // The index of one project on one of several nodes. It follows the project's change sequence: each change is read from
-// the shared store and applied here. followed-index.ts has the projects.
+// the shared store and applied here. followed-index.ts opens and closes the projects.
 
 import { Fault } from "../../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
@@ -29,19 +29,19 @@ const CURRENT_MS_MAX = 10_000;
 /** Retry hint in seconds for a request that waited too long. */
 const RETRY_SECONDS = 2;
 /**
- * Number of memories whose states one statement reads. A page is published at once if its texts are short: with 1,000
- * memories instead, an empty node takes a tenth more processor time to load a project.
+ * Number of memories whose states one statement reads. Short texts of a page are published together: with pages of
+ * 1,000 memories, an empty node takes a tenth more processor time to load a project.
  */
 const PAGE_MEMORIES = 8_000;
 const OVERDUE = "the index is not up to date in time";
-/** Stands for the project's live model among the memories that changed. */
+/** Key which says, in a list of changed memories, that the project's live model changed. */
 const LIVE_MODEL = 0n as MemoryKey;
 
 /** The committed states of some memories. */
 interface CommittedPage {
   readonly memoryKeys: readonly MemoryKey[];
   readonly states: readonly SharedState[];
-  /** Those whose publications this node has yet to load. */
+  /** The states whose publications this node has yet to load. */
   readonly missing: readonly SharedState[];
   /** The first publications of `missing`. */
   readonly first: LoadedGroup;
@@ -67,7 +67,7 @@ export interface ReadAhead {
   readonly chunkKeys: Promise<ArchivedChunkKeys>;
 }
 
-/** What following needs besides the parts of any index. */
+/** What following changes needs besides the dependencies of any index. */
 export interface FollowDependencies {
   readonly shared: SharedIndex;
   readonly clock: Clock;
@@ -76,8 +76,8 @@ export interface FollowDependencies {
   /** Puts completed memories back to `processing`, because no publication of them can be loaded. */
   readonly reopen: (memoryKeys: readonly MemoryKey[]) => Promise<void>;
   /**
-   * The model that the project's searches use, null if it is not installed here; and whether it is being changed. Notes
-   * the model of this node, `own`, if none is known.
+   * The model that the project's searches use, null if it is not installed here; and whether it is being changed.
+   * Stores the model of this node, `own`, if none is known.
    */
   readonly modelOf: (
     id: ProjectId,
@@ -99,7 +99,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   readonly #log: Log;
   /** Every change up to this sequence number is applied; null before the first load. */
   #applied: number | null = null;
-  /** The follower's steps run one after the other. */
+  /** The follower's newest step. Steps run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
   #opening: Promise<void> | null = null;
   #catchingUp: Promise<void> | null = null;
@@ -270,7 +270,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     return this.#applied !== null && this.#applied >= committed;
   }
 
-  /** The step that is running may have read the changes before this one was committed; then one more is needed. */
+  /** Applies changes up to `committed`. A running step may have read them before it; then one more is needed. */
   async #until(committed: number): Promise<void> {
     while (!this.#includes(committed)) await this.#catchUp();
   }
@@ -385,7 +385,7 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
   }
 
   /**
-   * Begins to load the publications that are stored of memories that are not completed. Returns the memories whose
+   * Begins to load the stored publications of memories that are not completed yet. Returns the memories whose
    * publications were loaded ahead and are not wanted any more.
    */
   #followComing(memoryKeys: readonly MemoryKey[], states: readonly SharedState[]): readonly MemoryKey[] {
