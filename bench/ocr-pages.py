@@ -70,7 +70,7 @@ def page(lang, layout):
         draw.text((x, y), content, font=font, fill=20)
 
     def paragraph(x, y, width):
-        """Writes the text; returns where the next one can begin."""
+        """Writes the text; returns the y where the next paragraph can begin."""
         for line in wrapped(draw, text, font, width, not is_cjk(lang)):
             write(x, y, line)
             y += LINE_HEIGHT

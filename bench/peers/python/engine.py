@@ -14,7 +14,7 @@ import tokenizers
 
 #: Root of the checkout.
 CHECKOUT = Path(__file__).resolve().parents[3]
-#: The model that all peers and the first rows of Mneme use.
+#: The model of all peers, and of Mneme unless a row names another.
 MODEL_ID = "all-minilm-l6-v2"
 #: Number of results per search.
 LIMIT = 10
@@ -137,7 +137,7 @@ class Engine(ABC):
         return self
 
     def servers(self) -> list[int]:
-        """Process ids of a server that stands for the engine instead of this process; empty for a library."""
+        """Process ids of the server that has the engine; empty if the engine runs in this process."""
         return []
 
     def close(self) -> None:

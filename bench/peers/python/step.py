@@ -26,8 +26,8 @@ import numpy as np
 import psutil
 from engine import DIMENSIONS, Embedder, Engine, read_passages
 
-#: Questions that are asked before the measurement: for so many seconds, but at least so many. Engines with a JIT
-#: compiler need a thousand searches until they are as fast as a server that runs for a while.
+#: Questions are asked before the measurement for this time in seconds, and at least this many of them. Engines with a
+#: JIT compiler need a thousand searches until they are as fast as a server that runs for a while.
 WARM_UP_SECONDS = 6.0
 WARM_UP_MIN = 20
 #: Texts per call of the model. Larger batches are slower, because their activations leave the cache of the processor.

@@ -2,7 +2,7 @@
 
 import os
 
-os.environ.setdefault("LANCEDB_LOG", "error")  # otherwise it prints a warning at every search
+os.environ.setdefault("LANCEDB_LOG", "error")  # otherwise LanceDB prints a warning at every search
 
 import lancedb  # noqa: E402
 import pyarrow as pa  # noqa: E402

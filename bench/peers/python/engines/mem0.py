@@ -33,7 +33,7 @@ class Peer(Engine):
     def open(self):
         os.environ["MEM0_DIR"] = str(self.folder / "home")
         logging.getLogger("mem0").setLevel(logging.ERROR)
-        from mem0 import Memory  # reads MEM0_DIR when it is imported
+        from mem0 import Memory  # mem0 reads MEM0_DIR when it is imported
 
         self.memory = Memory.from_config(
             {

@@ -117,7 +117,7 @@ class Peer(Engine):
         if self.connection is not None:
             self.connection.close()
         if self.server is not None:
-            self.server.send_signal(signal.SIGINT)  # its fast shutdown
+            self.server.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown
             self.server.wait()
         self.connection = self.server = None
 

@@ -18,7 +18,7 @@ WORD = re.compile(r"\w+")
 
 
 class Words:
-    """BM25 as sparse vectors: the weight of a term without its IDF, which Qdrant multiplies."""
+    """BM25 as sparse vectors: the weight of a term without its IDF, by which Qdrant multiplies it."""
 
     def __init__(self):
         from bm25s.stopwords import STOPWORDS_EN
