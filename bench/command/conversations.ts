@@ -52,7 +52,7 @@ export function isUnanswerable({ conditions }: ConversationQuestion): boolean {
   return conditions.some(({ kind }) => kind === "refusal");
 }
 
-/** What a memory must know besides finding: which fact is current, when something was, and what is unknown. */
+/** What an answer needs besides found passages: which fact is current, when something was, and what is unknown. */
 const ASPECTS = ["knowledge-update", "temporal", "abstention"] as const;
 
 /** The aspect that a question tests, whatever its file calls it; null if it tests none. */

@@ -43,7 +43,7 @@ export interface VectorRun {
 
 /** What `mneme bench scale --index` can name. */
 export const BENCH_INDEXES = ["scan", "hnsw"] as const;
-/** One of them. */
+/** One of `BENCH_INDEXES`. */
 export type BenchIndex = (typeof BENCH_INDEXES)[number];
 
 type Row = Readonly<Record<string, Cell>>;

@@ -48,10 +48,10 @@ export interface PeerRow {
   /** null if the collection has no judgements. */
   readonly ndcg_10: number | null;
   readonly recall_5: number | null;
-  /** One client. */
+  /** With one client. */
   readonly p50_ms: number;
   readonly p95_ms: number;
-  /** Several clients. */
+  /** With several clients. */
   readonly per_second: number;
   readonly concurrent_p50_ms: number;
   readonly concurrent_p95_ms: number;

@@ -63,7 +63,7 @@ const CHECK_EVERY_MS = 100;
 const EXTENSIONS_MAX = 9;
 /** Lower priority than searches. */
 const NICENESS = 10;
-/** Number of children that die for unknown reasons until their file is given up. One death can be chance. */
+/** A file is given up after this many children died of unknown reasons while they read it. One death can be chance. */
 const DEATHS_MAX = 2;
 /** Maximum number of waiting files. Ingestion makes one call at a time. */
 const WAITING_MAX = 64;

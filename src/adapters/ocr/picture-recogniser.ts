@@ -66,9 +66,9 @@ const TURN_PICTURES = 2;
 const CHILD_PICTURES_MAX = 100;
 /** Maximum number of files that wait. Only their names are in memory. */
 const WAITING_MAX = 1_000;
-/** Number of children that end by themselves until their picture is given up. One death can be chance. */
+/** A picture is given up after this many children ended by themselves reading it. One death can be chance. */
 const DEATHS_MAX = 2;
-/** Number of pictures of a file that are given up until the rest of the file is left out. */
+/** After this many pictures of a file were given up, the rest of the file is left out. */
 const STOPS_MAX = 10;
 /** Characters at the end of the child's standard error that are logged. */
 const STDERR_CHARS_MAX = 500;

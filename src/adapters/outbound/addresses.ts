@@ -32,7 +32,7 @@ const IPV4_REFUSED = blocks(
 
 /**
  * IPv4 blocks of public address space that clouds use inside their networks only. They are not announced to the
- * Internet, and what answers there trusts its neighbours. The other inner addresses of clouds, such as 169.254.169.254,
+ * Internet, and services there trust their neighbours. The other inner addresses of clouds, such as 169.254.169.254,
  * 169.254.170.2, 192.0.0.192, 100.100.100.200, fd00:ec2::254 and fd20:ce::254, are in blocks that are refused anyway.
  */
 const IPV4_CLOUD = blocks(

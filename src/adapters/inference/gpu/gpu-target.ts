@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 const FIXED_BYTES = 1152 * MIB;
 /**
  * Memory per token of a batch. With 32-bit floats on the CPU, it is 52 KB for mneme-e5-small (docs/measurements.md). A
- * GPU's floats are half as large, but its allocator may reserve up to twice of what is used.
+ * GPU's floats are half as large, but its allocator may reserve up to twice what is used.
  */
 const BYTES_PER_TOKEN = 64 * 1024;
 /** Maximum number of tokens of a batch. More would make the GPU no faster, and the next batch would wait longer. */
