@@ -11,7 +11,7 @@ import { buildProgram, folderBytes } from "../src/binary/build.ts";
 import { partsOfProgram } from "../src/binary/parts.ts";
 import { errorMessage } from "../src/kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { makeArchive, makeFormula, makeInstaller } from "./release/archive.ts";
+import { makeArchive, makeFormula, makeInstaller, type PackedProgram } from "./release/archive.ts";
 import { type Made, PLATFORMS, type Platform, RELEASE, type ReleaseRun } from "./release/description.ts";
 import { foreignModules } from "./release/foreign-modules.ts";
 import { GLIBC_WANTED, glibcNeed, glibcOf, isNewer } from "./release/glibc.ts";
@@ -29,11 +29,11 @@ const HELP = `bun scripts/release.ts [flags]
 Builds version ${RELEASE.version}. What cannot be made on this machine is named "not built here".
 
   --out FOLDER      folder of the artefacts (default: dist/release)
-  --platform NAME   ${PLATFORMS.filter(isBuilt)
+  --platform NAMES  ${PLATFORMS.filter(isBuilt)
     .map(({ id }) => id)
-    .join(" or ")} (default: ${PLATFORMS[0].id})
-  --program FOLDER  folder of a program that is built already (default: build one)
-  --core FILE       native core that was compiled elsewhere (default: compile one)
+    .join(", ")}: one, or several separated by commas (default: ${PLATFORMS[0].id})
+  --program FOLDER  folder of a program that is built already (default: build one); for one platform
+  --core FILE       native core that was compiled elsewhere (default: compile one); for one platform
   --address URL     address that the artefacts will be downloaded from: for install.sh and Homebrew
   --sign KEY        minisign's secret key file: signs the checksums
   --only NAMES      archive, npm, wheel, deb, rpm, separated by commas (default: all)
@@ -44,9 +44,10 @@ const KINDS = ["archive", "npm", "wheel", "deb", "rpm"] as const;
 export interface ReleaseOptions {
   readonly out: string;
   /** Default: Linux x64. */
-  readonly platform?: Platform;
+  readonly platforms?: readonly Platform[];
+  /** Folder of a program for the one platform; null: one is built for each. */
   readonly program: string | null;
-  /** Native core for the platform; default: one that is compiled here. */
+  /** Native core for the one platform; default: one is compiled here for each. */
   readonly core?: string | undefined;
   readonly address: string | null;
   readonly signingKey: string | null;
@@ -56,42 +57,33 @@ export interface ReleaseOptions {
 
 /** Builds a release. Returns the artefacts that it wrote, and the reasons of those that it did not. */
 export async function release(options: ReleaseOptions): Promise<readonly Made[]> {
-  const { out, address, only, isFast, platform = PLATFORMS[0] } = options;
-  const isNative = platform === PLATFORMS[0];
+  const { out, address, only, platforms = [PLATFORMS[0]] } = options;
   const scratch = mkdtempSync(join(tmpdir(), "mneme-release-"));
   try {
-    const program = options.program ?? join(scratch, "program");
-    if (options.program === null) {
-      const nativeCore = options.core ?? portableCore(platform);
-      const modules = isNative ? undefined : foreignModules(join(scratch, "modules"), platform);
-      await buildProgram(program, {
-        arch: platform.npm.cpu,
-        ...(nativeCore && { nativeCore }),
-        ...(modules && { modules }),
-      });
-    }
     rmSync(out, { recursive: true, force: true });
     mkdirSync(out, { recursive: true });
-    const need = glibcNeed(program);
-    const common = { platform, program, output: out, scratch, time: releaseTime(), isFast, address };
-    const run: ReleaseRun = { ...common, glibc: need.version };
     const made: Made[] = [];
-    if (isNewer(need.version, GLIBC_WANTED)) {
-      const reason = options.program === null ? ZIG_MISSING : `--program ${program} was linked for this machine`;
-      const why = `${need.file} needs ${need.version}, and so do all packages (${reason})`;
-      made.push({ notBuilt: `a program for glibc ${GLIBC_WANTED}: ${why}` });
+    const archives: PackedProgram[] = [];
+    for (const platform of platforms) {
+      const isFirst = platform === platforms[0];
+      const run = await startRun(options, platform, join(scratch, platform.id));
+      made.push(...newerGlibc(run, options.program));
+      if (only.includes("archive")) {
+        const file = makeArchive(run);
+        archives.push({ platform, file, sha256: sha256Of(file) });
+        made.push({ file });
+      }
+      if (only.includes("npm")) made.push(...makeNpmPackages(run, isFirst));
+      if (only.includes("wheel")) made.push(...makeWheels(run, isFirst));
+      if (only.includes("deb")) made.push(makeDeb(run));
+      if (only.includes("rpm")) made.push(makeRpm(run));
     }
     if (only.includes("archive")) {
-      made.push(...makeModelArchives(run));
-      const archive = makeArchive(run);
-      made.push(archive, makeInstaller(run));
-      if ("file" in archive) made.push(makeFormula(run, sha256Of(archive.file)));
+      const common = { output: out, address };
+      made.push(...makeModelArchives(common), makeInstaller(common), makeFormula(common, archives));
     }
-    if (only.includes("npm")) made.push(...makeNpmPackages(run));
-    if (only.includes("wheel")) made.push(...makeWheels(run));
-    if (only.includes("deb")) made.push(makeDeb(run));
-    if (only.includes("rpm")) made.push(makeRpm(run));
-    for (const other of PLATFORMS.filter((each) => each !== platform)) made.push({ notBuilt: whyNotBuilt(other) });
+    const others = PLATFORMS.filter((each) => !platforms.includes(each));
+    made.push(...others.map((other) => ({ notBuilt: whyNotBuilt(other) })));
     const sbom = join(out, `${RELEASE.program}-${RELEASE.version}.cdx.json`);
     writeFileSync(sbom, `${JSON.stringify(cycloneDx(await partsOfProgram()), null, 1)}\n`);
     made.push({ file: sbom }, { file: writeSums(out) });
@@ -100,6 +92,41 @@ export async function release(options: ReleaseOptions): Promise<readonly Made[]>
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** Builds the program for a platform unless the options name one, and finds out what the steps need to know of it. */
+async function startRun(options: ReleaseOptions, platform: Platform, scratch: string): Promise<ReleaseRun> {
+  mkdirSync(scratch, { recursive: true });
+  const program = options.program ?? join(scratch, "program");
+  if (options.program === null) {
+    const nativeCore = options.core ?? portableCore(platform);
+    const modules = platform === PLATFORMS[0] ? undefined : foreignModules(join(scratch, "modules"), platform);
+    await buildProgram(program, {
+      arch: platform.npm.cpu,
+      ...(nativeCore && { nativeCore }),
+      ...(modules && { modules }),
+    });
+  }
+  const { out: output, isFast, address } = options;
+  return {
+    platform,
+    program,
+    output,
+    scratch,
+    time: releaseTime(),
+    isFast,
+    address,
+    glibc: glibcNeed(program).version,
+  };
+}
+
+/** Says which file is the reason if a program needs a newer glibc than wanted. @param given the options' program */
+function newerGlibc({ program, platform }: ReleaseRun, given: string | null): readonly Made[] {
+  const need = glibcNeed(program);
+  if (!isNewer(need.version, GLIBC_WANTED)) return [];
+  const reason = given === null ? ZIG_MISSING : `--program ${given} was linked for this machine`;
+  const why = `${need.file} needs ${need.version}, and so do all packages (${reason})`;
+  return [{ notBuilt: `a program of ${platform.id} for glibc ${GLIBC_WANTED}: ${why}` }];
 }
 
 /** Time of the commit, or `SOURCE_DATE_EPOCH`, in seconds since 1970. */
@@ -173,11 +200,16 @@ function optionsOf(argv: readonly string[]): ReleaseOptions {
     throw new UsageError("--address must be an https address.");
   const program = flags.get("--program");
   const core = flags.get("--core");
-  const named = flags.get("--platform") ?? PLATFORMS[0].id;
-  const platform = PLATFORMS.filter(isBuilt).find(({ id }) => id === named);
-  if (platform === undefined) throw new UsageError(`--platform has no ${JSON.stringify(named)} that is built here.`);
+  const platforms = (flags.get("--platform") ?? PLATFORMS[0].id).split(",").map((name) => {
+    const platform = PLATFORMS.filter(isBuilt).find(({ id }) => id === name);
+    if (platform === undefined) throw new UsageError(`--platform has no ${JSON.stringify(name)} that is built here.`);
+    return platform;
+  });
+  if (new Set(platforms).size < platforms.length) throw new UsageError("--platform names one platform twice.");
+  if (platforms.length > 1 && (program ?? core) !== undefined)
+    throw new UsageError("--program and --core are for one platform: name it with --platform.");
   return {
-    platform,
+    platforms,
     core: core === undefined ? undefined : resolve(core),
     out: resolve(flags.get("--out") ?? join(ROOT, "dist/release")),
     program: program === undefined ? null : resolve(program),

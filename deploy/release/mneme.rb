@@ -1,11 +1,9 @@
 class Mneme < Formula
   desc "@SUMMARY@"
   version "@VERSION@"
-  url "@URL@"
-  sha256 "@SHA256@"
   license "@LICENCE@"
-  depends_on arch: :x86_64
   depends_on :linux
+@DOWNLOADS@
 
   def install
     libexec.install Dir["*"]

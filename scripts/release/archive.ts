@@ -1,47 +1,57 @@
 // The download: the folder of the program as one archive, and what installs it.
 
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type Made, RELEASE, type ReleaseRun } from "./description.ts";
+import { basename, join } from "node:path";
+import { type Made, type Platform, RELEASE, type ReleaseRun } from "./description.ts";
 import { pack } from "./tar.ts";
 
 const TEMPLATES = join(import.meta.dir, "../../deploy/release");
+/** Names that Homebrew has for processors, by Node's names. */
+const BREW_BLOCKS: Readonly<Record<string, string>> = { x64: "on_intel", arm64: "on_arm" };
 
-/** Name of the program's folder in the archive, and of the archive without its ending. */
-export function archiveName({ platform }: Pick<ReleaseRun, "platform">): string {
-  return `${RELEASE.program}-${RELEASE.version}-${platform.id}`;
+/** The archive of a program, for what downloads it. */
+export interface PackedProgram {
+  readonly platform: Platform;
+  readonly file: string;
+  readonly sha256: string;
 }
 
-/** Packs the folder of the program. */
-export function makeArchive(run: ReleaseRun): Made {
-  const name = archiveName(run);
+/** Packs the folder of the program. Returns the archive's path. */
+export function makeArchive(run: ReleaseRun): string {
+  const name = `${RELEASE.program}-${RELEASE.version}-${run.platform.id}`;
   cpSync(run.program, join(run.scratch, name), { recursive: true });
   const file = join(run.output, `${name}.tar.xz`);
   pack(run, { parent: run.scratch, folder: name, file, compression: "xz" });
-  return { file };
+  return file;
 }
 
 /** Writes the installer for a shell. It asks for the address if the release has none. */
-export function makeInstaller(run: ReleaseRun): Made {
-  const file = join(run.output, "install.sh");
+export function makeInstaller({ output, address }: Pick<ReleaseRun, "output" | "address">): Made {
+  const file = join(output, "install.sh");
   const text = filled(readFileSync(join(TEMPLATES, "install.sh"), "utf8"), {
     VERSION: RELEASE.version,
-    ADDRESS: run.address ?? "",
+    ADDRESS: address ?? "",
   });
   writeFileSync(file, text, { mode: 0o755 });
   return { file };
 }
 
-/** Writes the formula for Homebrew, which needs the address and the checksum of the archive. */
-export function makeFormula(run: ReleaseRun, archiveSha256: string): Made {
-  if (run.address === null) return { notBuilt: "the Homebrew formula needs --address" };
-  const file = join(run.output, "mneme.rb");
+/** Writes the formula for Homebrew, which needs the address and the checksums of the archives. */
+export function makeFormula(
+  { output, address }: Pick<ReleaseRun, "output" | "address">,
+  archives: readonly PackedProgram[],
+): Made {
+  if (address === null) return { notBuilt: "the Homebrew formula needs --address" };
+  const file = join(output, "mneme.rb");
+  const downloads = archives.map(({ platform, file: archive, sha256 }) => {
+    const lines = [`url "${address}${basename(archive)}"`, `sha256 "${sha256}"`];
+    return [`  ${BREW_BLOCKS[platform.npm.cpu]} do`, ...lines.map((line) => `    ${line}`), "  end"].join("\n");
+  });
   const text = filled(readFileSync(join(TEMPLATES, "mneme.rb"), "utf8"), {
     VERSION: RELEASE.version,
     SUMMARY: RELEASE.summary,
     LICENCE: RELEASE.licence,
-    URL: `${run.address}${archiveName(run)}.tar.xz`,
-    SHA256: archiveSha256,
+    DOWNLOADS: downloads.join("\n"),
   });
   writeFileSync(file, text);
   return { file };

@@ -9,8 +9,11 @@ import { pack } from "./tar.ts";
 const LAUNCHER = join(import.meta.dir, "../../deploy/release/npm-launcher.cjs");
 const { version, registryName, modelsName, summary, licence } = RELEASE;
 
-/** Writes the packages as `npm pack` would. */
-export function makeNpmPackages(run: ReleaseRun): readonly Made[] {
+/**
+ * Writes the packages as `npm pack` would.
+ * @param withShared whether those that are the same for all platforms are written, too
+ */
+export function makeNpmPackages(run: ReleaseRun, withShared: boolean): readonly Made[] {
   const { platform, program } = run;
   const common = { version, license: licence };
   const packages = [
@@ -45,7 +48,8 @@ export function makeNpmPackages(run: ReleaseRun): readonly Made[] {
       fill: (folder: string) => cpSync(join(program, MODELS_FOLDER), join(folder, "models"), { recursive: true }),
     },
   ];
-  return packages.map(({ manifest, fill }) => {
+  const wanted = packages.filter(({ manifest }) => withShared || "os" in manifest);
+  return wanted.map(({ manifest, fill }) => {
     const parent = join(run.scratch, "npm", manifest.name);
     const folder = join(parent, "package");
     mkdirSync(folder, { recursive: true });

@@ -21,8 +21,8 @@ interface WheelFile {
   readonly isExecutable: boolean;
 }
 
-/** Writes both wheels. */
-export function makeWheels(run: ReleaseRun): readonly Made[] {
+/** Writes the wheel with the program, and the one with the models if it `withModels`, which all platforms share. */
+export function makeWheels(run: ReleaseRun, withModels: boolean): readonly Made[] {
   const programFiles = filesIn(run.program, `${MODULE}/program`).filter(
     ({ path }) => !path.startsWith(`${MODULE}/program/${MODELS_FOLDER}/`),
   );
@@ -30,27 +30,29 @@ export function makeWheels(run: ReleaseRun): readonly Made[] {
   const main = textFile(`${MODULE}/__main__.py`, "from . import main\n\nmain()\n");
   const scripts = [registryName, RELEASE.program].map((name) => `${name} = ${MODULE}:main`);
   const tag = run.platform.wheel.replace("{glibc}", run.glibc.replace(".", "_"));
-  return [
-    wheel(run, {
-      name: registryName,
-      description: summary,
-      tag: `py3-none-${tag}`,
-      files: [launcher, main, ...programFiles],
-      requires: [`${modelsName}==${version}`],
-      entryPoints: `[console_scripts]\n${scripts.join("\n")}\n`,
-    }),
-    wheel(run, {
-      name: modelsName,
-      description: `${summary}: the models`,
-      tag: "py3-none-any",
-      files: [
-        textFile(`${MODELS_MODULE}/__init__.py`, '"""The models of Mneme, as files beside this one."""\n'),
-        ...filesIn(join(run.program, MODELS_FOLDER), `${MODELS_MODULE}/models`),
-      ],
-      requires: [],
-      entryPoints: null,
-    }),
-  ];
+  const made = wheel(run, {
+    name: registryName,
+    description: summary,
+    tag: `py3-none-${tag}`,
+    files: [launcher, main, ...programFiles],
+    requires: [`${modelsName}==${version}`],
+    entryPoints: `[console_scripts]\n${scripts.join("\n")}\n`,
+  });
+  return withModels ? [made, modelsWheel(run)] : [made];
+}
+
+function modelsWheel(run: ReleaseRun): Made {
+  return wheel(run, {
+    name: modelsName,
+    description: `${summary}: the models`,
+    tag: "py3-none-any",
+    files: [
+      textFile(`${MODELS_MODULE}/__init__.py`, '"""The models of Mneme, as files beside this one."""\n'),
+      ...filesIn(join(run.program, MODELS_FOLDER), `${MODELS_MODULE}/models`),
+    ],
+    requires: [],
+    entryPoints: null,
+  });
 }
 
 interface Wheel {

@@ -184,7 +184,7 @@ describe.skipIf(missing !== null)("on a clean Debian", () => {
     afterAll(() => rmSync(volume, { recursive: true, force: true }));
     const unpacked = join(volume, "program");
     mkdirSync(unpacked);
-    const archive = readdirSync(out).find((name) => name.endsWith(".tar.xz")) ?? "";
+    const archive = readdirSync(out).find((name) => name.endsWith("-linux-x64.tar.xz")) ?? "";
     await Bun.$`tar --extract --xz --strip-components 1 --directory ${unpacked} --file ${join(out, archive)}`;
     const data = join(volume, "data");
     mkdirSync(data);

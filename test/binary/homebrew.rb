@@ -32,6 +32,11 @@ class Formula
 
     def depends_on(*) = nil
 
+    # Homebrew evaluates the block of the processor that it runs on.
+    def on_intel = RbConfig::CONFIG["host_cpu"] == "x86_64" ? yield : nil
+
+    def on_arm = RbConfig::CONFIG["host_cpu"] == "aarch64" ? yield : nil
+
     def service(&block) = block_given? ? @service = block : @service
 
     def test(&block) = block_given? ? @test = block : @test

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { targetMissing } from "../../native/zig.ts";
 import { PLATFORMS, RELEASE } from "../../scripts/release/description.ts";
 import { glibcOf, isNewer } from "../../scripts/release/glibc.ts";
@@ -183,7 +183,7 @@ test("a release for another processor names it in each package", async () => {
   const out = join(folder, "arm64");
   const program = smallProgram("small-arm64", readFileSync(DUCKDB_BINDING));
   const only = ["archive", "npm", "wheel", "deb"];
-  const made = await release({ out, platform: arm, program, address: null, signingKey: null, only, isFast: true });
+  const made = await release({ out, platforms: [arm], program, address: null, signingKey: null, only, isFast: true });
   expect(readdirSync(out)).toEqual(
     expect.arrayContaining([
       ...[`mneme-${VERSION}-linux-arm64.tar.xz`, `${RELEASE.registryName}-linux-arm64-${VERSION}.tgz`],
@@ -196,6 +196,35 @@ test("a release for another processor names it in each package", async () => {
   expect(reasons.some((reason) => reason.startsWith("linux-arm64"))).toBe(false);
   expect(targetMissing(process.arch)).toBeNull();
   expect(targetMissing("pdp11")).toContain("rustup target add pdp11-unknown-linux-gnu");
+});
+
+test("a release of two processors is one folder, with what all share once", async () => {
+  const platforms = PLATFORMS.filter(({ npm }) => npm.os === "linux");
+  const out = join(folder, "two");
+  const program = smallProgram("small-two", readFileSync(DUCKDB_BINDING));
+  const options = { out, platforms, program, address: "https://releases.example/v1/", signingKey: null, isFast: true };
+  const made = await release({ ...options, only: ["archive", "npm", "wheel"] });
+  const files = made.flatMap((each) => ("file" in each ? [basename(each.file)] : []));
+  expect(files.toSorted()).toEqual(readdirSync(out).toSorted());
+  const name = RELEASE.registryName;
+  const tarballs = ["linux-arm64", "linux-x64", "models"].map((part) => `${name}-${part}-${VERSION}.tgz`);
+  expect(files.filter((file) => file.endsWith(".tgz")).toSorted()).toEqual([`${name}-${VERSION}.tgz`, ...tarballs]);
+  expect(files.filter((file) => file.endsWith(".whl"))).toHaveLength(3);
+  const sums = readFileSync(join(out, "SHA256SUMS"), "utf8");
+  const formula = readFileSync(join(out, "mneme.rb"), "utf8");
+  for (const [block, id] of [
+    ["on_intel", "linux-x64"],
+    ["on_arm", "linux-arm64"],
+  ]) {
+    const archive = `mneme-${VERSION}-${id}.tar.xz`;
+    const sum = sums.split("\n").find((line) => line.endsWith(`  ${archive}`)) ?? "";
+    const lines = [
+      `  ${block} do`,
+      `    url "https://releases.example/v1/${archive}"`,
+      `    sha256 "${sum.slice(0, 64)}"`,
+    ];
+    expect(formula).toContain(lines.join("\n"));
+  }
 });
 
 test.skipIf(!hasProgram("minisign"))("a release is signed with the key of its operator", async () => {
@@ -222,6 +251,6 @@ test("a release says which glibc its program needs, and which file is the reason
   const options = { address: null, signingKey: null, only: ["wheel"], isFast: true };
   const made = await release({ ...options, out: join(folder, "newer-release"), program: newer });
   const reasons = made.flatMap((each) => ("notBuilt" in each ? [each.notBuilt] : []));
-  expect(reasons[0]).toStartWith("a program for glibc 2.28: lib/duckdb.node needs 2.99");
+  expect(reasons[0]).toStartWith("a program of linux-x64 for glibc 2.28: lib/duckdb.node needs 2.99");
   expect(made.some((each) => "file" in each && each.file.endsWith("manylinux_2_99_x86_64.whl"))).toBe(true);
 });
