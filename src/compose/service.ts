@@ -99,10 +99,14 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     onSuperseded: (id, memories) => shown?.show(id, memories),
     onRelationJobs: () => work?.relations.wake(),
   };
+  // Models load while the stores are opened, and close before them: another server may then use the data directory.
+  const modelClosers = new Closers();
+  closers.add(() => modelClosers.close());
+  const started = await ports.startModels(surroundings, modelClosers);
   const storage = await ports.openStorage({ config, ...hooks, clock, log }, closers);
+  closers.add(() => modelClosers.close());
   const whyClosed = await storage.whyClosed();
   if (whyClosed !== null) throw new UsageError(whyClosed);
-  const started = await ports.startModels(surroundings, closers);
   const modelChanges = new SharedCount();
   const onChange = () => {
     modelChanges.value += 1;

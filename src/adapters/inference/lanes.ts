@@ -133,6 +133,8 @@ const START_TIMEOUT_MS = 60_000;
 const GPU_START_TIMEOUT_MS = 10 * 60_000;
 /** Time limit for a request. The largest slice takes 0.1 s, so a lane that does not answer within this time hangs. */
 const REQUEST_TIMEOUT_MS = 60_000;
+/** Time in milliseconds after which the other lanes start although the first one is not up yet. */
+const FIRST_LANE_MS = 2_000;
 const INGEST_NICENESS = 10;
 /**
  * Time without a query, in milliseconds, after which the query lane also gets ingest work: a person's next query then
@@ -197,6 +199,8 @@ class LaneGroup implements Lanes {
   private gatheringSinceMs: number | null = null;
   private gatherTimer: ReturnType<typeof setTimeout> | undefined;
   private isClosed = false;
+  /** Settles when all lanes have a process. */
+  private othersStart = Promise.resolve();
   private readonly whenReady = Promise.withResolvers<void>();
 
   constructor(private readonly options: LanesOptions) {
@@ -228,11 +232,25 @@ class LaneGroup implements Lanes {
     this.assignGpus();
     // Not every caller uses `ready()`, so a failure must not become an unhandled rejection. Calls and status report it
     // anyway.
-    this.whenReady.promise.catch((error) => options.log.error({ err: error }, "the models did not become available"));
+    this.whenReady.promise.catch((error) => {
+      if (!this.isClosed) options.log.error({ err: error }, "the models did not become available");
+    });
   }
 
   async open(): Promise<void> {
-    await Promise.all(this.lanes.map((lane) => this.startLane(lane)));
+    const [first, ...others] = this.lanes;
+    if (first !== undefined) await this.startLane(first);
+    this.othersStart = this.startOthers(others);
+  }
+
+  /** Starts further lanes once one is up: on few cores, they would make its start longer. */
+  private async startOthers(lanes: readonly Lane[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, FIRST_LANE_MS);
+    this.whenReady.promise.then(resolve, () => resolve());
+    await promise;
+    clearTimeout(timer);
+    if (!this.isClosed) await Promise.all(lanes.map((lane) => this.startLane(lane)));
   }
 
   ready(): Promise<void> {
@@ -319,6 +337,7 @@ class LaneGroup implements Lanes {
     this.failAll("The server is shutting down.");
     this.whenReady.reject(unavailable("The server is shutting down."));
     for (const { gpu } of this.lanes) gpu?.close();
+    await this.othersStart;
     await Promise.all(this.lanes.map((lane) => lane.child?.close()));
     this.gpus.close();
   }

@@ -145,7 +145,7 @@ export class LoadedModels {
   async #load(id: string): Promise<Loaded> {
     const stamp = this.#stampOf(id);
     const model = this.#read(id);
-    await verifyModelFiles(model);
+    await verifyModelFiles(model, true);
     await this.#makeRoom();
     const loaded = { ...(await this.#open(model)), stamp };
     // Loading leaves tens of megabytes of garbage, and perhaps a freed model. An idle lane would keep them without

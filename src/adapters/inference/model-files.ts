@@ -372,17 +372,21 @@ export function bytesOf({ modelPath, weights }: Pick<ModelDescription, "modelPat
   return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
-/** Verifies the SHA-256 of the files of a model. @throws ModelFilesError if one differs from the manifest */
-export async function verifyModelFiles(model: ModelDescription): Promise<void> {
-  await verifyFile(model.modelPath, model.modelSha256);
-  await verifyFile(model.tokenizer.path, model.tokenizer.sha256);
-  for (const { path, sha256 } of model.weights) await verifyFile(path, sha256);
+/**
+ * Verifies the SHA-256 of the files of a model.
+ * @param isMapped maps the files instead of reading them, which takes half of the time and lets nothing else run
+ * @throws ModelFilesError if one differs from the manifest
+ */
+export async function verifyModelFiles(model: ModelDescription, isMapped = false): Promise<void> {
+  const files = [{ path: model.modelPath, sha256: model.modelSha256 }, model.tokenizer, ...model.weights];
+  for (const { path, sha256 } of files) await verifyFile(path, sha256, isMapped);
 }
 
-async function verifyFile(path: string, expected: string): Promise<void> {
+async function verifyFile(path: string, expected: string, isMapped: boolean): Promise<void> {
   const hash = createHash("sha256");
   try {
-    for await (const bytes of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(bytes);
+    if (isMapped) hash.update(Bun.mmap(path));
+    else for await (const bytes of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(bytes);
   } catch (cause) {
     if (!existsSync(path)) throw new ModelFilesError(`${path} is missing, but its ${MANIFEST} names it`, { cause });
     throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });

@@ -29,7 +29,7 @@ export function toHalfPrecision(file: Uint8Array): Uint8Array {
   return writeOnnx(withHalves(withFloatProducts(model)));
 }
 
-/** Replaces each 8-bit product, with the quantisation of its input, by a product of 32-bit floats. */
+/** Replaces each 8-bit product and the quantisation of its input by a product of 32-bit floats. */
 function withFloatProducts(model: OnnxModel): OnnxModel {
   const graph = new Wiring(model);
   const tensors = new Map(model.tensors);
@@ -84,7 +84,7 @@ class Wiring {
     return weights && { input: smoothed?.input ?? input, name: `${integers}.float`, weights };
   }
 
-  /** If a value is another one times a constant vector, returns both. */
+  /** If a value is `input` times constant `factors`, returns both. */
   #smoothing(name: string): { readonly input: string; readonly factors: Float32Array } | null {
     const node = this.#producers.get(name);
     const [input = "", vector = ""] = node?.inputs ?? [];
