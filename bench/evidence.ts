@@ -1,5 +1,5 @@
-// How well the evidence of an answer tells whether it was stored: questions of invented persons, asked in their own
-// memories and in those of others. `bun bench/evidence.ts --help` lists the flags.
+// How well evidence (docs/glossary.md) tells whether memories answer a question: invented persons' questions, asked in
+// their own memories and in those of others. The flag --help lists all flags.
 
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,12 +42,12 @@ by kind of question, how the evidence separates them from answerable ones, and h
 /** Number of other persons in whose memories each question is asked. */
 const OTHERS = 3;
 const RESULTS = 10;
-/** Number of passages of a dump. */
+/** Passages per dumped question. */
 const SHOWN = 5;
 /** A question with what the search said about evidence. */
 interface Sample {
   readonly mode: ModeName;
-  /** Kind of the question, or whose memories were asked if they are another person's. */
+  /** Kind of the question; in others' memories, whether they have its language. */
   readonly group: string;
   readonly isAnswerable: boolean;
   /** The signs of evidence of the first passages. */

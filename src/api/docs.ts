@@ -1,5 +1,5 @@
-// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, with a guide in front. docs/
-// renders the parts of the page.
+// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, after a guide. src/api/docs/
+// renders its parts.
 
 import { createHash } from "node:crypto";
 import { fieldTable, typeName } from "./docs/fields.ts";
@@ -46,7 +46,7 @@ function styleWith(fonts: readonly DocsFont[]): string {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='7' fill='%230b6b69'/%3E%3Ccircle cx='8' cy='8' r='2.5' fill='white'/%3E%3C/svg%3E";
 
-// The mark of the console.
+// The logo of the console.
 const MARK = new Html(
   '<svg width="26" height="26" viewBox="0 0 32 32" fill="none" aria-hidden="true"><path d="M7 24V9l9 9 9-9v15" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round" opacity="0.55"></path><g fill="currentColor"><circle cx="7" cy="24" r="2.6"></circle><circle cx="7" cy="9" r="3.2"></circle><circle cx="16" cy="18" r="3.8"></circle><circle cx="25" cy="9" r="3.2"></circle><circle cx="25" cy="24" r="2.6"></circle></g></svg>',
 );

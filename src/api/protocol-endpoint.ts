@@ -62,7 +62,7 @@ export class ProtocolRunner {
     this.#operations = operations;
   }
 
-  /** @throws Fault `rate_limit_exceeded`, or of reading the body; the promise may reject instead */
+  /** @throws Fault `rate_limit_exceeded`, `invalid_api_key`, or one of reading or answering */
   async run(
     endpoint: ProtocolEndpoint,
     bucket: Bucket,

@@ -33,7 +33,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   print(`Mneme ${VERSION}`);
   print(`opening data directory ${config.dataDir} …`);
   const service = await compose({ config, log, clock: systemClock });
-  // The rejection of `ready` is handled at once, because it also rejects if the service is closed before that.
+  // Handles the rejection of `ready` at once: it also rejects if the service is closed before it is ready.
   const modelsFailure: Promise<unknown> = service.ready.then(
     () => null,
     (error: unknown) => error ?? new Error("The models failed to start."),

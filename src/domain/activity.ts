@@ -1,4 +1,4 @@
-// What happens in a project, step by step in time. Steps are hours and days of UTC.
+// Counts of what happens in a project, per hour and per day (steps) of UTC.
 
 import { DAY_MS } from "../kit/clock.ts";
 import type { AnswerState } from "./answer-state.ts";
@@ -23,7 +23,7 @@ export type MemoryCountName = (typeof MEMORY_COUNTS)[number];
 
 /** Name of a count: of memories, of answers by their state, or of the searches of a mode in a class of durations. */
 export type ActivityName = MemoryCountName | AnswerState | `ms.${ModeName}.${number}`;
-/** Name of the number of waiting memories. Its value in a step is the highest that was seen. */
+/** Name of the highest number of memories in status `processing` that a step has seen. */
 export const QUEUE = "queue";
 
 /** The counts of a step, by their names; those that are absent are 0. */

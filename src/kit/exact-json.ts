@@ -41,7 +41,7 @@ export function exactInteger(value: bigint): ExactInteger {
 }
 
 /**
- * The value of a number, for comparisons: a bigint if JSON.stringify would write no double with exactly these digits.
+ * The value of a number, for comparisons: a bigint if JSON.stringify writes another value for its nearest double.
  */
 export function comparableNumber(value: number | ExactInteger): number | bigint {
   if (typeof value === "number") return value;

@@ -15,7 +15,7 @@ export interface DownloadOptions {
   readonly bytes: number | null;
   /** Maximum size of the file in bytes. */
   readonly bytesMax: number;
-  /** Whether bytes of an earlier download are kept. Only if the whole file is checked afterwards. */
+  /** Whether to continue an earlier download. Only for a file that is checked as a whole later. */
   readonly continues: boolean;
   /** Called with the number of bytes that have arrived. */
   readonly onBytes?: (done: number, total: number | null) => void;

@@ -84,7 +84,7 @@ async function searchGraph(
   };
 }
 
-/** Adds the hits of a graph search to a pool, with the scores that its candidates have. */
+/** Adds new hits of a graph search to a pool, with the kinds of score that it has. */
 async function withGraph(
   native: NativeIndex,
   { text, fingerprint, vector }: IndexQuery,

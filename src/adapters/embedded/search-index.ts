@@ -132,8 +132,8 @@ export class EmbeddedSearchIndex implements SearchIndex, Disposable {
     this.#reading.recentPassages.forget(this.id);
   }
 
-  // The core counts a change before its caller learns of its end, on whichever thread that is. So no search shows a new
-  // row with an old passage.
+  // The core counts a change of any JavaScript thread before its promise settles. So no search shows a new row with an
+  // old passage.
   #forgetChanged(): void {
     const { changesEnded } = this.native;
     if (changesEnded === this.#changesSeen) return;

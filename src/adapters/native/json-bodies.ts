@@ -49,8 +49,8 @@ class ArrivingBody implements ArrivingJson {
     return this.#assemble(parts, isSetApart);
   }
 
-  // Puts grouped arrays and long texts into the skeleton. A duplicate name can have replaced one of them; only the last
-  // value of a name counts, so a placeholder is filled only where it still stands.
+  // Puts arrays and long texts in place of their placeholders in the skeleton (see JsonParts). Of values with the same
+  // name only the last counts, so a placeholder may be gone.
   async #assemble(
     { skeleton, texts, arrays }: JsonParts,
     isSetApart: (path: readonly JsonStep[]) => boolean,

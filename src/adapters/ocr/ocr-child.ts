@@ -35,7 +35,7 @@ async function jpegOf(pictures: FilePictures, id: string): Promise<Uint8Array | 
   try {
     return await smallJpeg(pictures, id);
   } catch {
-    return null; // a damaged picture is not described
+    return null; // a damaged picture is left out
   }
 }
 

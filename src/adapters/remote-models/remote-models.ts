@@ -20,15 +20,15 @@ import { RemoteEndpoints, type RemoteEndpointsDependencies, RemoteFailure } from
 import { BadAnswer, EMBED_FORMS, NOT_A_NUMBER, RERANK_FORMS } from "./forms.ts";
 import { checkDifferent, checkSame, decodedProbes, encodedProbes, PAIRS, PROBE_TEXTS } from "./probes.ts";
 
-/** Maximum number of texts of a request. With the probes it is 32, the default of text-embeddings-inference. */
+/** Maximum number of texts of a request. The 2 probes make 32, the default of text-embeddings-inference. */
 const BATCH_TEXTS = 30;
 /** Maximum number of characters of the texts of a request. */
 const BATCH_CHARACTERS = 200_000;
 /** Maximum number of dimensions. */
 const DIMENSIONS_MAX = 8_192;
-/** Default maximum number of tokens of a text that are sent. Endpoints cut a text whose model reads fewer. */
+/** Default maximum number of tokens of a text that are sent. A server whose model reads fewer may cut it. */
 const TOKENS_MAX = 512;
-/** How long to wait after a failure, in seconds. */
+/** Seconds until a caller should try again. */
 const RETRY_SECONDS = 10;
 /** Probabilities are kept this far from 0 and 1, so that their logits are finite. */
 const PROBABILITY_MARGIN = 1e-6;
@@ -156,7 +156,7 @@ async function embedAll(
   return vectors;
 }
 
-/** Unit vectors of texts. If `known` has the vectors of the probes, those are requested and checked, too. */
+/** Unit vectors of texts. With `known`, the probe texts are sent too, and must get these vectors again. */
 function requestVectors(
   endpoints: RemoteEndpoints,
   remote: RemoteModel,

@@ -19,7 +19,7 @@ export interface ChartSeries {
   readonly name: string;
   /** Names of the categories, or the x of each point, by index. */
   readonly categories: ChartValues;
-  /** Each list of values by index, with its name: values, and sizes of bubbles. */
+  /** Values by index. Only further lists have a name, such as bubbles' `size`. */
   readonly values: readonly { readonly name: string; readonly values: ChartValues }[];
 }
 
@@ -64,7 +64,7 @@ export function* linesOfChart({ title, categoryTitle, valueTitles, series }: Cha
   }
 }
 
-/** The name of a column, which each row repeats. */
+/** Cuts a column name; each row repeats it. */
 function shortened(name: string): string {
   return name.length <= NAME_UNITS_MAX ? name : `${name.slice(0, NAME_UNITS_MAX - 1).toWellFormed()}…`;
 }

@@ -9,7 +9,7 @@ export const FORM_PROPERTIES: ReadonlySet<string> = new Set(["w:sdtPr", "w:ffDat
 /** What a control or field shows. */
 export interface ShownValue {
   readonly text: string;
-  /** Whether it is a content control, whose content has a sign of its own, instead of a form field. */
+  /** Whether it is a content control, whose content `text` replaces; in a form field it is added. */
   readonly isControl: boolean;
 }
 
@@ -72,7 +72,7 @@ export class FormReader {
     return undefined;
   }
 
-  /** Ends an element. Returns what is shown at the end of the properties; null if their text is all. */
+  /** Ends an element. If it ends the properties, returns what is shown; null if they do not say. */
   close(name: string): ShownValue | null {
     if (name !== this.#element) return null;
     const isControl = name === "w:sdtPr";

@@ -31,8 +31,8 @@ const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextA
     last_attempt_at = $at, attempts_counted = attempts_counted + 1, claimed_until = NULL
   WHERE id = $id`;
 
-// The time of the last attempt counts: an old delivery that was redelivered has ended later. Skips what another
-// transaction uses; a later call removes it.
+// The age counts from the last attempt, as an old delivery may have been sent again. Skips rows that another
+// transaction uses; a later call removes them.
 const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
     SELECT delivery_key FROM deliveries
     WHERE status <> 'pending' AND created_at < $before AND coalesce(last_attempt_at, created_at) < $before

@@ -11,8 +11,8 @@ import type { Session } from "../session.ts";
 
 /**
  * Identifies the stored state of a row: every change writes a new version of the row, with the number of its
- * transaction and another place. Version and time of the memory are part of it for the case that a server was restored
- * to an earlier moment, and gives out the same numbers and places again.
+ * transaction (xmin) and another place (ctid). Version and time of the memory are added, because a server that was
+ * restored to an earlier moment gives out the same numbers and places again.
  */
 const STAMP = "concat_ws(' ', memories.xmin, memories.ctid, memories.version, memories.updated_at) AS stamp";
 const OF_IDS = `FROM memories JOIN projects USING (project_key)

@@ -67,7 +67,7 @@ export interface KeyUse {
   readonly userAgent: string | null;
 }
 
-/** The last uses of keys, by `key_key`. Contains only what `flush` has not stored yet. */
+/** Last uses of keys by `key_key` that `AccountStore.flush` has not stored yet. */
 export type KeyLastUses = Map<bigint, KeyUse>;
 
 /** Notes that a key was used. */

@@ -14,11 +14,11 @@ const FILLER = "free_blocks";
 const REWRITTEN = "_rewritten";
 /** Bytes of a block of metadata. */
 const METADATA_BLOCK_BYTES = 4_096;
-/** More blocks of metadata than a new block of the file has (64), which may be used in part. */
+/** Metadata blocks written beyond the free ones: more than the 64 that a file block has. */
 const METADATA_BLOCKS_MORE = 128;
 /** 64-bit numbers in a block of 256 KiB. */
 const NUMBERS_PER_BLOCK = 32_768;
-/** Number of checkpoints that may move the metadata away from the end of the file. */
+/** Maximum number of checkpoints by which `cutFile` shortens the file. */
 const CUTS_MAX = 3;
 /** Number of blocks that a step fills: 64 MiB. */
 const BLOCKS_PER_STEP = 256;
@@ -47,7 +47,7 @@ export const TABLE_NAMES = "SELECT table_name FROM duckdb_tables()";
 /** Query that has a row if the file may have bytes of removed rows. */
 export const NOTED_REMOVAL = `SELECT 1 FROM duckdb_tables() WHERE table_name = '${MARKER}'`;
 
-/** Numbers of blocks that are in use and free, of rows of texts, and of deleted rows among those in the file. */
+/** Numbers of used blocks, of free ones, of rows of texts, and of rows in the file with the deleted ones. */
 export const USE_OF_FILE = `SELECT used_blocks, free_blocks, (SELECT count(*) FROM texts),
   (SELECT coalesce(sum(count), 0) FROM pragma_storage_info('texts')
     WHERE column_name = 'memory_key' AND segment_type = 'UBIGINT') FROM pragma_database_size()`;
@@ -98,7 +98,7 @@ export interface RewriteOptions {
 
 /** What happened to the tables since the first step. */
 export interface Changes {
-  /** Keys of memories that were written or removed, or will be. */
+  /** Keys of memories whose write or removal was asked for. */
   keys(): readonly bigint[];
   /** Whether no memory was removed. */
   isNothingRemoved(): boolean;
@@ -139,7 +139,7 @@ export async function* rewriteTables(
   if (changes.isNothingRemoved()) await connection.run(`DROP TABLE IF EXISTS ${MARKER}`);
   await connection.run("CHECKPOINT");
   await cutFile(connection);
-  // Rows that were written while the fillers had the free blocks lie after them in the file, so it could not be cut
+  // Rows that were written while fillers occupied the free blocks lie behind these, so the file could not be cut
   // there.
   if (changes.keys().length > 0 && (await hasGaps())) {
     yield;
@@ -181,7 +181,7 @@ async function overwriteMetadata(connection: Statements): Promise<void> {
   await connection.run(`COMMENT ON TABLE ${FILLER}_0 IS '${"-".repeat(bytes)}'`);
 }
 
-/** Removes what a rewrite left that did not end. */
+/** Drops fillers and copies, but not the marker. */
 export async function dropLeftovers(connection: Statements): Promise<void> {
   for (const [name] of await connection.rows(TABLE_NAMES)) {
     const table = String(name);
