@@ -12,7 +12,7 @@ export type Block = TextBlock | TableBlock;
 export interface TextBlock {
   readonly kind: "text";
   readonly page: number;
-  /** Number of the region of the page (see columns.ts). The blocks of a region are below each other. */
+  /** Number of the region of the page (see columns.ts). The blocks of a region do not continue each other. */
   readonly region: number;
   readonly lines: readonly Line[];
   /** Whether the text has another direction than most text of the page, like a stamp on the margin or a watermark. */

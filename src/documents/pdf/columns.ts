@@ -2,6 +2,7 @@
 // prose that fill the column, not cells that belong to the cells next to them.
 
 import { isRightToLeft, median, quantile, type Row, rowsOf, type Segment } from "./segments.ts";
+import { areDrawnApart } from "./tables-beside.ts";
 
 /** Segments of one column, which are read together. */
 export type Region = readonly Segment[];
@@ -230,7 +231,10 @@ function bandsOf(segments: readonly Segment[], gutter: number): Band[] {
   return bands;
 }
 
-/** The rows of tables of figures on both sides of a gutter, such as a wide table above two columns of text. */
+/**
+ * The rows of tables of figures on both sides of a gutter, such as a wide table above two columns of text. Two tables
+ * that stand beside each other are parts of the columns.
+ */
 function tabularRows(rows: readonly Row[], gutter: number): ReadonlySet<Row> {
   const left = Math.min(...rows.map((row) => row.left));
   const width = Math.max(...rows.map((row) => row.right)) - left;
@@ -241,11 +245,16 @@ function tabularRows(rows: readonly Row[], gutter: number): ReadonlySet<Row> {
     segments.some((cell) => cell.left > gutter);
   const hasFigures = ({ segments }: Row) =>
     segments.filter(({ text }) => FIGURE.test(text)).length >= TABULAR_FIGURES_MIN * segments.length;
+  const areTwo = (table: readonly Row[]) => {
+    const cells = table.flatMap(({ segments }) => segments);
+    const isLeft = (cell: Segment) => middleOf(cell) < gutter;
+    return areDrawnApart(rowsOf(cells.filter(isLeft)), rowsOf(cells.filter((cell) => !isLeft(cell))));
+  };
   const tabular = new Set<Row>();
   let run: Row[] = [];
   for (const [at, row] of rows.entries()) {
     run = hasCells(row) && hasFigures(row) ? [...run.slice(-TABULAR_ROWS_MIN), row] : [];
-    if (run.length < TABULAR_ROWS_MIN) continue;
+    if (run.length < TABULAR_ROWS_MIN || areTwo(run)) continue;
     for (const each of run) tabular.add(each);
     // names of columns above the figures
     const header = run.length === TABULAR_ROWS_MIN ? rows[at - TABULAR_ROWS_MIN] : undefined;

@@ -20,6 +20,7 @@ import { asPdf, withRecognised } from "./recognised-pages.ts";
 import { rowsWithCells, segmentsWithTables, withWholeRows } from "./ruled-tables.ts";
 import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
 import { segmentsOf } from "./segments.ts";
+import { tablesApart } from "./tables-beside.ts";
 
 /** Options of `readPdf`. */
 export interface PdfOptions {
@@ -260,10 +261,10 @@ function layOut(pages: readonly PageRows[], budget: Budget): Block[] {
     for (const [layer, { rows }] of layers.entries()) {
       const segments = rows.flatMap((row) => row.segments).filter((segment) => !running.has(segment));
       const whole = withWholeRows(segments);
-      for (const region of regionsOf(whole.segments)) {
-        blocks.push(
-          ...blocksOf(rowsWithCells(whole.expand(region)), { page: number, region: regions++, isAside: layer > 0 }),
-        );
+      for (const segmentsOfRegion of regionsOf(whole.segments)) {
+        const place = { page: number, region: regions++, isAside: layer > 0 };
+        for (const part of tablesApart(segmentsOfRegion))
+          blocks.push(...blocksOf(rowsWithCells(whole.expand(part)), place));
       }
     }
   }

@@ -396,6 +396,6 @@ function textIn(runs: readonly Run[]): { readonly segment: Segment; readonly lin
   const [left, right] = [Math.min(...rows.map((row) => row.left)), Math.max(...rows.map((row) => row.right))];
   const isBold = rows.every((row) => row.isBold);
   const parts = rows.length === 1 ? first.segments.flatMap((segment) => segment.parts) : [{ text, left, right }];
-  const { baseline, size, isMonospaced } = first;
-  return { segment: { text, left, right, baseline, size, isBold, isMonospaced, parts }, lines: rows };
+  const { baseline, size, isMonospaced, drawnAt } = first;
+  return { segment: { text, left, right, baseline, size, isBold, isMonospaced, parts, drawnAt }, lines: rows };
 }

@@ -19,6 +19,8 @@ export interface Segment {
   readonly isMonospaced: boolean;
   /** Its runs, from left to right. Their texts together are the text, but for spaces. */
   readonly parts: readonly SegmentPart[];
+  /** Place among the segments of the page in the order in which they were drawn. */
+  readonly drawnAt: number;
   /** The cell with borders whose text it is. */
   readonly cell?: RuledCell;
 }
@@ -83,7 +85,7 @@ export function segmentsOf(drawn: readonly Run[]): readonly Segment[] {
     group.push(run);
   }
   if (group.length > 0) groups.push(group);
-  return joinedOnLine(groups).map(segmentOf);
+  return joinedOnLine(groups).map(({ runs, drawnAt }) => segmentOf(runs, drawnAt));
 }
 
 /** The rows of a column, from top to bottom. */
@@ -190,13 +192,20 @@ interface Extent extends Span {
   readonly size: number;
 }
 
+/** Runs of a segment. */
+interface Drawn {
+  readonly runs: readonly Run[];
+  readonly drawnAt: number;
+}
+
 /**
  * Joins groups of runs that are next to each other on a line but were not drawn one after the other: some tools draw
  * words in any order, or bold text last.
  */
-function joinedOnLine(groups: readonly (readonly Run[])[]): Run[][] {
-  const lines: Extent[][] = [];
-  for (const extent of groups.map(extentOf).sort((a, b) => a.baseline - b.baseline)) {
+function joinedOnLine(groups: readonly (readonly Run[])[]): Drawn[] {
+  const lines: (Extent & Drawn)[][] = [];
+  const extents = groups.map((runs, drawnAt) => ({ ...extentOf(runs), drawnAt }));
+  for (const extent of extents.sort((a, b) => a.baseline - b.baseline)) {
     const line = lines.at(-1);
     const first = line?.[0];
     const isOnLine =
@@ -207,8 +216,8 @@ function joinedOnLine(groups: readonly (readonly Run[])[]): Run[][] {
   return lines.flatMap(joinedNeighbours);
 }
 
-function joinedNeighbours(line: readonly Extent[]): Run[][] {
-  const joined: { runs: Run[]; right: number; size: number }[] = [];
+function joinedNeighbours(line: readonly (Extent & Drawn)[]): Drawn[] {
+  const joined: { runs: Run[]; right: number; size: number; drawnAt: number }[] = [];
   for (const extent of line.toSorted((a, b) => a.left - b.left)) {
     const last = joined.at(-1);
     const gap = extent.left - (last?.right ?? 0);
@@ -217,11 +226,12 @@ function joinedNeighbours(line: readonly Extent[]): Run[][] {
       last.runs.push(...extent.runs);
       last.right = Math.max(last.right, extent.right);
       last.size = extent.size;
+      last.drawnAt = Math.min(last.drawnAt, extent.drawnAt);
     } else {
-      joined.push({ runs: [...extent.runs], right: extent.right, size: extent.size });
+      joined.push({ runs: [...extent.runs], right: extent.right, size: extent.size, drawnAt: extent.drawnAt });
     }
   }
-  return joined.map(({ runs }) => runs);
+  return joined;
 }
 
 function extentOf(runs: readonly Run[]): Extent {
@@ -249,7 +259,7 @@ function mainRun(runs: readonly Run[]): Pick<Run, "baseline" | "size"> {
   return main?.longest ?? { baseline: 0, size: 0 };
 }
 
-function segmentOf(runs: readonly Run[]): Segment {
+function segmentOf(runs: readonly Run[], drawnAt: number): Segment {
   const { left, right, baseline, size } = extentOf(runs);
   const units = runs.reduce((sum, { text }) => sum + text.length, 0);
   const share = (has: (run: Run) => boolean) =>
@@ -263,6 +273,7 @@ function segmentOf(runs: readonly Run[]): Segment {
     isBold: share(({ face }) => face.isBold),
     isMonospaced: share(({ face }) => face.isMonospaced),
     parts: runs.length === 1 ? runs : runs.toSorted((a, b) => a.left - b.left),
+    drawnAt,
   };
 }
 
@@ -282,6 +293,7 @@ function rowOf(line: readonly Segment[]): Row {
     isBold: segments.every(({ isBold }) => isBold),
     isMonospaced: segments.every(({ isMonospaced }) => isMonospaced),
     parts: [],
+    drawnAt: Math.min(...segments.map(({ drawnAt }) => drawnAt)),
   };
 }
 
