@@ -165,8 +165,8 @@ const MAIN_REGION = 0x400;
 
 function timeFormat(code: string, precision: TimePrecision, is1904: boolean): NumberFormat["number"] {
   return (value) => {
+    if (precision.isElapsed) return shownBy(code, value) || general(value);
     const shown = shownBy(code, is1904 ? value + DAYS_1904 : value);
-    if (precision.isElapsed) return shown || general(value);
     const iso = isoText(value, precision, is1904);
     if (iso === null) return general(value);
     if (shown === "" || shown.includes(iso)) return shown || iso;

@@ -82,6 +82,18 @@ describe("a workbook", () => {
     expect(textOf(await readXlsx(file))).toBe("## S\n\n1904-01-01 (01.01.1904)");
   });
 
+  test("does not count durations from a day", async () => {
+    const styles = xml(
+      "styleSheet",
+      '<numFmts><numFmt numFmtId="170" formatCode="[h]:mm"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs>',
+    );
+    const content = '<sheetData><row r="1"><c r="A1" s="1"><v>1.0625</v></c></row></sheetData>';
+    for (const start of ["", '<workbookPr date1904="1"/>']) {
+      const file = xlsx([{ name: "S", content }], { "styles.xml": styles }, start);
+      expect(textOf(await readXlsx(file))).toBe("## S\n\n25:30");
+    }
+  });
+
   test("has column names in each row, but not in a caption", async () => {
     const text = await textOfSheet(
       rowsOf(
