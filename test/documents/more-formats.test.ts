@@ -146,6 +146,19 @@ const FACTS: readonly (readonly [filename: string, content: string | Uint8Array,
     ],
   ],
   [
+    "book with notes.epub",
+    epub(
+      [
+        '<p>It burned in 1904<a epub:type="noteref" href="#f1">1</a>.</p><aside epub:type="footnote" id="f1"><p>So says the log, p. 55.</p></aside>',
+      ],
+      {
+        "META-INF/container.xml":
+          '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="OEBPS/%62ook.opf"/></rootfiles></container>',
+      },
+    ),
+    ["It burned in 1904[1].", "So says the log, p. 55."],
+  ],
+  [
     "compose.yaml",
     "# keep in step\nversion: 1.10\nbase: &base\n  image: nginx:1.25 # pinned\n  on: no\nservices:\n  web:\n    <<: *base\n    ports: [0443, 80]\n    note: |\n      two\n      lines\n  db:\n    date: 2026-05-05\n---\nsecond: document\n",
     [

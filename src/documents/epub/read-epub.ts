@@ -23,6 +23,7 @@ function bookText(archive: OfficePackage): ReadDocument | ReadFailure {
   archive.read(CONTAINER, "ocf", container);
   const packagePart = container.found
     .map(({ attributes }) => attributes["full-path"] ?? "")
+    .flatMap((path) => [path, decodedPath(path)])
     .find((part) => archive.has(part));
   if (packagePart === undefined) refuse("The file is damaged: the list of its chapters is missing.");
   const opf = new ElementList(["opf:item", "opf:itemref", "dc:title", "dc:creator"]);

@@ -91,6 +91,21 @@ export function scriptOf({ style, class: classes }: Attributes): "superscript" |
   return named[1]?.toLowerCase() === "sub" ? "subscript" : "superscript";
 }
 
+const NOTE_REFERENCE = /(?:^|\s)(?:(?:doc-)?noteref|(?:foot|end)note-?ref(?:erence)?)(?=\s|$)/i;
+/** Addresses of notes on the same page, as programs write them. */
+const NOTE_ADDRESS = /^#(?:_?(?:fn|ftn|edn)|footnote|endnote|note)[-_:.]?\d+$/i;
+const NOTE = /(?:^|\s)(?:doc-)?(?:foot|end|rear)notes?(?=\s|$)/i;
+
+/** Whether a link is the mark of a note, in books (`epub:type`) or pages. */
+export function isNoteReference({ role = "", "epub:type": type = "", class: classes = "", href = "" }: Attributes) {
+  return NOTE_REFERENCE.test(`${role} ${type} ${classes}`) || NOTE_ADDRESS.test(href);
+}
+
+/** Whether an element is a note, or a list of notes. */
+export function isNote({ role = "", "epub:type": type = "" }: Attributes): boolean {
+  return NOTE.test(`${role} ${type}`);
+}
+
 /** Types of fields whose value a page does not show, or that send the form. */
 const VALUELESS = new Set(["hidden", "password", "submit", "reset", "button", "image", "file", "color", "range"]);
 

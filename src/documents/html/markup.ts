@@ -38,6 +38,7 @@ const ATTRIBUTES = [
     "data-toggle",
     "encoding",
     "hidden",
+    "epub:type",
     "href",
     "id",
     "open",

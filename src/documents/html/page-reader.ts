@@ -2,6 +2,7 @@
 // the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
+import { continuesWord } from "../office/scripted-text.ts";
 import { descriptionOf, noPictures, type PictureTexts } from "../recognition.ts";
 import { subscript, superscript } from "../scripts.ts";
 import {
@@ -10,6 +11,7 @@ import {
   fieldValueOf,
   formulaOf,
   hasBorder,
+  isNoteReference,
   languageOf,
   levelOf,
   numberedListOf,
@@ -20,7 +22,9 @@ import {
 } from "./attribute-values.ts";
 import { type ElementHandler, setOf } from "./element-stack.ts";
 import { Flow } from "./flow.ts";
+import type { Line } from "./line.ts";
 import type { Attributes } from "./markup.ts";
+import { MathReader } from "./math.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
 import { numbered, type PictureIds } from "./pictures.ts";
@@ -59,7 +63,9 @@ type Role =
   | "quoted"
   | "label"
   | "button"
-  | "annotation";
+  | "annotation"
+  | "formula"
+  | "formulaPart";
 
 const ROLES: ReadonlyMap<string, Role> = new Map(
   (
@@ -89,6 +95,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["label", "label option textarea meter progress"],
       ["button", "button"],
       ["annotation", "rt"],
+      ["formula", "math"],
     ] as const
   ).flatMap(([role, names]) => names.split(" ").map((name) => [name, role] as const)),
 );
@@ -105,6 +112,8 @@ const ARIA_ROLES: ReadonlyMap<string, Role> = new Map([
   ["columnheader", "cell"],
   ["rowheader", "cell"],
 ]);
+/** Elements of a formula that repeat it in another form. */
+const FORMULA_NOTES = setOf("annotation annotation-xml");
 const HEADER_ROLES = setOf("columnheader rowheader");
 /** Classes with which styles set the name and the value of a property apart. */
 const PROPERTY = /(?:^|[\s_-])(?:label|value|key|caption|price|amount)(?=\s|$)/i;
@@ -175,6 +184,10 @@ export class PageReader implements ElementHandler {
   /** Whether the element before this one is a button that shows and hides this one. */
   #isAfterToggle = false;
   #isInToggle = false;
+  /** The formula that is being read; null if there is none. */
+  #formula: MathReader | null = null;
+  /** The end of the last formula. */
+  #afterFormula: { readonly line: Line; readonly mark: number } | null = null;
   /** Open table cells. Each one has a flow; only the first flow, that of the page, belongs to no cell. */
   readonly #cells: OpenCell[] = [];
   /** Open superscripts and subscripts. */
@@ -198,6 +211,10 @@ export class PageReader implements ElementHandler {
       if (picture !== null) this.#addPicture(this.#flow, "", picture);
     }
     if (this.#skipped !== null) return this.#enterWithin(this.#skipped, name, attributes);
+    if (this.#formula !== null && !FORMULA_NOTES.has(name)) {
+      this.#formula.open(name);
+      return "formulaPart";
+    }
     const flow = this.#flow;
     const around = {
       isContent: this.#contents > 0,
@@ -252,6 +269,19 @@ export class PageReader implements ElementHandler {
       if (this.#skipped === null) return;
       if (!mayBeContent(name)) this.#noContentDepth--;
       if (--this.#skipped.depth === 0) this.#skipped = null;
+      return;
+    }
+    if (role === "formulaPart") {
+      this.#formula?.close();
+      return;
+    }
+    if (role === "formula") {
+      const { line } = this.#flow;
+      const text = this.#formula?.result() ?? "";
+      this.#formula = null;
+      if (continuesWord(line.last, text)) line.blank();
+      this.text(text);
+      this.#afterFormula = { line, mark: line.mark };
       return;
     }
     if (role === "unskipped" || role === "unskippedTabs") {
@@ -318,7 +348,14 @@ export class PageReader implements ElementHandler {
       if (this.#noContentDepth === 0) this.lostUnits += text.trim().length;
       return;
     }
+    if (this.#formula !== null) {
+      this.#formula.text(text);
+      return;
+    }
     this.#completeScript(text);
+    const { line } = this.#flow;
+    const isAfterFormula = this.#afterFormula?.line === line && this.#afterFormula.mark === line.mark;
+    if (isAfterFormula && continuesWord(line.last, text)) line.blank();
     if (this.#flow.add(text)) this.shownUnits += text.trim().length;
   }
 
@@ -332,11 +369,12 @@ export class PageReader implements ElementHandler {
   }
 
   #roleOf(name: string, attributes: Attributes): Role {
-    if (name === "annotation" || name === "annotation-xml" || name === "rp") return "skipped";
+    if (FORMULA_NOTES.has(name) || name === "rp") return "skipped";
     if (name === "math" && attributes.alttext !== undefined) {
       this.text(formulaOf(attributes.alttext));
       return "skipped";
     }
+    if (name === "a" && this.#scripts.length === 0 && isNoteReference(attributes)) return "superscript";
     const own = ROLES.get(name) ?? scriptOf(attributes) ?? (isProperty(name, attributes) ? "label" : "inline");
     const aria = own === "block" || own === "inline" ? ARIA_ROLES.get(attributes.role ?? "") : undefined;
     const role = aria ?? own;
@@ -421,10 +459,17 @@ export class PageReader implements ElementHandler {
         break;
       case "superscript":
       case "subscript":
-        this.#scripts.push({ mark: flow.line.mark, isFirst: flow.line.last === "", isReference: false });
+        this.#scripts.push({
+          mark: flow.line.mark,
+          isFirst: flow.line.last === "",
+          isReference: isNoteReference(attributes),
+        });
         break;
       case "quoted":
         flow.add("“");
+        break;
+      case "formula":
+        this.#formula = new MathReader();
         break;
       case "label":
         flow.beginLabel();

@@ -1,6 +1,7 @@
 // Decides which elements of a page are read. Skips elements that are not visible, and elements around the content:
 // navigation, header and footer of the site, forms. read-html.ts checks whether too much was skipped.
 
+import { isNote } from "./attribute-values.ts";
 import { setOf } from "./element-stack.ts";
 import type { Attributes } from "./markup.ts";
 
@@ -66,6 +67,7 @@ export function visibilityOf(
   if (DELETED.has(name) || (attributes.style !== undefined && STRUCK.test(attributes.style))) return "nothing";
   if (scope === "undeleted") return "all";
   if (isHidden(name, attributes, surroundings)) return "nothing";
+  if (isNote(attributes)) return "all";
   if (AROUND.has(name) || ROLES_AROUND.has(attributes.role ?? "")) return "nothing";
   if (isAround(name, attributes)) return "nothing";
   const { isContent, isQuote } = surroundings;

@@ -154,7 +154,7 @@ export class FlowReader implements XmlHandler {
       if (!this.#equation.close()) return;
       const equation = this.#equation.result();
       this.#equation = null;
-      this.#add(equation);
+      if (!flow.isHidden && !flow.fields.isCode) flow.paragraph?.addEquation(equation);
       return;
     }
     if (this.#form.isOpen) {

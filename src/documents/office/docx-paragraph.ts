@@ -25,6 +25,11 @@ export class Paragraph {
     if (!isBold && /\S/.test(text)) this.isBold = false;
   }
 
+  addEquation(text: string): void {
+    this.#text.addEquation(text);
+    this.isBold = false;
+  }
+
   /** Adds the mark of a note. */
   addMark(mark: string): void {
     this.#text.add(mark, "note");

@@ -89,7 +89,7 @@ export class DrawingText {
   close(name: string): void {
     if (this.#equation !== null) {
       if (!this.#equation.close()) return;
-      this.#text.add(this.#equation.result(), "line");
+      this.#text.addEquation(this.#equation.result());
       this.#equation = null;
     }
     if (name === "a:t") this.#isText = false;

@@ -1,5 +1,5 @@
 // Writes equations of Office (OMML, ECMA-376-1, 22.1) on one line, similar to Unicode's linear format (UTN 28): x^2,
-// (a+b)/c.
+// (a+b)/c. html/math.ts writes those of MathML in the same form.
 
 import type { Attributes } from "./xml.ts";
 
@@ -9,7 +9,8 @@ import type { Attributes } from "./xml.ts";
  */
 const UNITS_MAX = 20_000;
 
-interface Node {
+/** An element of an equation. */
+export interface EquationNode {
   readonly name: string;
   /** Property values by name. */
   readonly properties: Map<string, string>;
@@ -19,7 +20,7 @@ interface Node {
 
 /** Reads the content of one `m:oMath` element. */
 export class EquationReader {
-  readonly #stack: Node[] = [{ name: "m:oMath", properties: new Map(), parts: [] }];
+  readonly #stack: EquationNode[] = [{ name: "m:oMath", properties: new Map(), parts: [] }];
   readonly #plain: string[] = [];
   #units = 0;
   #isText = false;
@@ -61,7 +62,8 @@ export class EquationReader {
   }
 }
 
-function linear(node: Node): string {
+/** The element on one line. */
+export function linear(node: EquationNode): string {
   const all = (name: string) => node.parts.filter((part) => part.name === name).map(({ text }) => text);
   const one = (name: string) => all(name).join("");
   const base = one("m:e");
@@ -117,13 +119,14 @@ function linear(node: Node): string {
 
 /**
  * Joins parts of an equation. Inserts a space where the next part could be mistaken for a part of the superscript,
- * subscript or fraction before it.
+ * subscript or fraction before it, and where a number before it would continue.
  */
-function inRow(parts: Node["parts"]): string {
+function inRow(parts: EquationNode["parts"]): string {
   let row = "";
-  for (const [at, { text }] of parts.entries()) {
+  for (const [at, { name, text }] of parts.entries()) {
     const isOpen = OPEN_ENDED.has(parts[at - 1]?.name ?? "") && /^[\p{L}\p{N}]/u.test(text);
-    row += isOpen ? ` ${text}` : text;
+    const isMixed = OPEN_ENDED.has(name) && /^\p{N}/u.test(text) && /\p{N}$/u.test(row);
+    row += isOpen || isMixed ? ` ${text}` : text;
   }
   return row;
 }

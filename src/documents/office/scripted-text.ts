@@ -8,7 +8,7 @@ export type RunPosition = "line" | "raised" | "lowered" | "note";
 
 interface Run {
   text: string;
-  readonly position: RunPosition;
+  readonly position: RunPosition | "equation";
 }
 
 /** Number of UTF-16 code units that are considered before and after a script. */
@@ -26,6 +26,11 @@ export class ScriptedText {
     else this.#runs.push({ text, position });
   }
 
+  /** Adds an equation, which continues no word and no number. */
+  addEquation(text: string): void {
+    if (text !== "") this.#runs.push({ text, position: "equation" });
+  }
+
   /** Returns the text and removes all runs. @param hasMarks whether marks of notes are written */
   take(hasMarks = true): string {
     const runs = this.#runs.filter(({ position }) => hasMarks || position !== "note");
@@ -35,7 +40,9 @@ export class ScriptedText {
     let written = "";
     let tail = "";
     for (const [at, { text, position }] of runs.entries()) {
-      const shown = position === "line" ? text : writtenScript(text, position, tail, runs[at + 1]);
+      const shown = isOnLine(position)
+        ? spaced(tail, text, runs[at - 1], position)
+        : writtenScript(text, position, tail, runs[at + 1]);
       written += shown;
       tail = (tail + shown).slice(-BESIDE_UNITS);
     }
@@ -43,12 +50,34 @@ export class ScriptedText {
   }
 }
 
-function writtenScript(text: string, position: RunPosition, tail: string, next: Run | undefined): string {
+function isOnLine(position: Run["position"]): position is "line" | "equation" {
+  return position === "line" || position === "equation";
+}
+
+/** The text of a run, with a space where an equation would be read as part of the word or number beside it. */
+function spaced(tail: string, text: string, before: Run | undefined, position: Run["position"]): string {
+  const isBesideEquation = position === "equation" || before?.position === "equation";
+  return isBesideEquation && continuesWord(tail, text) ? ` ${text}` : text;
+}
+
+/** Whether a text that follows another would continue its last word or number. */
+export function continuesWord(before: string, text: string): boolean {
+  return /[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(text);
+}
+
+function writtenScript(
+  text: string,
+  position: Exclude<RunPosition, "line">,
+  tail: string,
+  next: Run | undefined,
+): string {
   // white space at the ends of a run is not part of the script
   const [, before = "", script = "", behind = ""] = /^(\s*)(.*?)(\s*)$/s.exec(text) ?? [];
   if (script === "" || script.includes("\n")) return text;
   const line = `${tail}${before}`.replace(/^.*\n/s, "");
-  const after = behind + (next?.position === "line" ? next.text.slice(0, BESIDE_UNITS).replace(/\n.*$/s, "") : "");
+  const after =
+    behind +
+    (next !== undefined && isOnLine(next.position) ? next.text.slice(0, BESIDE_UNITS).replace(/\n.*$/s, "") : "");
   if (position === "lowered") return `${before}${subscript(script, { before: line, after })}${behind}`;
   const shown = superscript(script, { before: line, after, isNote: position === "note" });
   // a letter or digit after an exponent would be read as part of it

@@ -56,7 +56,53 @@ function formatted(cells: readonly (readonly [code: string, value: number])[]): 
   });
 }
 
+const half =
+  "<m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>";
+const power = (base: string, exponent: string) => `<math><msup><mn>${base}</mn><mn>${exponent}</mn></msup></math>`;
+
 const CASES: Readonly<Record<string, readonly Case[]>> = {
+  formulas: [
+    [
+      "of MathML",
+      "a.html",
+      `<main><p>Use <math><mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac></math> cups of ${power("10", "6")} cells.</p><p><math><mi>x</mi><mo>=</mo><msqrt><mrow><msup><mi>b</mi><mn>2</mn></msup><mo>−</mo><mn>4</mn></mrow></msqrt></math> and <math><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover><msub><mi>x</mi><mi>i</mi></msub></math></p></main>`,
+      ["Use 1 1/2 cups of 10^6 cells", "x=√(b^2−4)", "∑_(i=1)^n x_i"],
+    ],
+    [
+      "of MathML beside numbers",
+      "a.html",
+      `<main><p>Use 1<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> cups, then 5${power("10", "3")}7 and (${power("2", "8")}).</p></main>`,
+      ["Use 1 1/2 cups, then 5 10^3 7 and (2^8)."],
+    ],
+    [
+      "of MathML that are cut off, or repeated in TeX and for the eye",
+      "a.html",
+      '<main><p>Rate <math><semantics><msup><mn>10</mn><mn>6</mn></msup><annotation encoding="application/x-tex">10^{6}</annotation></semantics></math><span aria-hidden="true">106</span> now.</p><p>Cut <math><mfrac><mn>7</mn><p>Next line.</p></main>',
+      ["Rate 10^6 now.", "Cut 7", "Next line."],
+      ["106", "10^{6}"],
+    ],
+    [
+      "of Word beside numbers",
+      "a.docx",
+      docx(`<w:p>${run("Use 1")}${half}${run("cups")}</w:p><w:p>${run("Take (")}${half}${run(")")}</w:p>`),
+      ["Use 1 1/2 cups", "Take (1/2)"],
+    ],
+    [
+      "of Word with a mixed number",
+      "a.docx",
+      docx(`<w:p>${half.replace("<m:oMath>", "<m:oMath><m:r><m:t>3</m:t></m:r>")}</w:p>`),
+      ["3 1/2"],
+    ],
+  ],
+  notes: [
+    [
+      "whose marks are links, by role, class and address",
+      "a.html",
+      '<p>In 1997<a role="doc-noteref" href="#a">12</a>, 2003<sup><a role="doc-noteref" href="#b">4</a></sup> and 30<a class="footnote-ref" href="#c">9</a>, later 8<a href="#fn3">3</a> and 5<a href="#_ftn4">[4]</a>. See <a href="#note-3">note 3</a> and <a href="#x">7</a>.</p><aside role="doc-footnote">Note A 55.</aside><aside>An advertisement</aside><section role="doc-endnotes"><p>Note B 66.</p></section>',
+      ["1997[12], 2003[4] and 30[9], later 8[3] and 5[4]. See note 3 and 7.", "Note A 55.", "Note B 66."],
+      ["advertisement"],
+    ],
+  ],
   scripts: [
     [
       "in a table",
