@@ -81,7 +81,7 @@ function splitHead(head: readonly CsvRecord[]): {
   const columns = usualColumns(filled);
   const start = columns === 1 ? 0 : filled.findIndex((record) => isRowOf(record, columns));
   // there is no preamble if no row looks like a row of the table, or if the first such row is too far down
-  const preambleRows = start > 0 && start <= PREAMBLE_RECORDS_MAX ? start : 0;
+  const preambleRows = namesBelowPairs(filled, columns) ?? (start > 0 && start <= PREAMBLE_RECORDS_MAX ? start : 0);
   const [first, ...rest] = filled.slice(preambleRows);
   const hasHeader = first !== undefined && namesColumns(first, rest);
   return {
@@ -91,9 +91,27 @@ function splitHead(head: readonly CsvRecord[]): {
   };
 }
 
+/**
+ * Index of the names of columns below rows of few cells, such as the account and period of a bank statement; null if
+ * there are none. A single shorter row above may hold the names itself, of which one is missing.
+ */
+function namesBelowPairs(filled: readonly CsvRecord[], columns: number): number | null {
+  const at = filled.findIndex(({ cells }) => countFilled(cells) === columns);
+  const record = filled[at];
+  if (record === undefined || columns < 3 || at < 1 || at > PREAMBLE_RECORDS_MAX) return null;
+  const above = filled.slice(0, at);
+  const areFew = above.every(({ cells }) => countFilled(cells) * 2 <= columns);
+  const areShort = at > 1 && above.every(({ cells }) => cells.length < columns);
+  return (areFew || areShort) && namesColumns(record, filled.slice(at + 1)) ? at : null;
+}
+
+function countFilled(cells: readonly string[]): number {
+  return cells.filter((cell) => cell !== "").length;
+}
+
 /** Whether a record is a row of the table, and not a title or remark above it. */
 function isRowOf({ cells }: CsvRecord, columns: number): boolean {
-  const filled = cells.filter((cell) => cell !== "").length;
+  const filled = countFilled(cells);
   return filled >= 2 && filled * 2 >= columns && (cells.length === columns || !/^\s*(?:#|\/\/)/.test(cells[0] ?? ""));
 }
 

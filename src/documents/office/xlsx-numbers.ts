@@ -5,6 +5,7 @@
 import { format, isValidFormat } from "numfmt";
 import { DAY_MS, isoTime } from "../../kit/clock.ts";
 import { onOneLine } from "../text-writer.ts";
+import { calendarOf } from "./eras.ts";
 
 /** How cells with a number format are written. */
 export interface NumberFormat {
@@ -135,8 +136,12 @@ function timeOf(section: string): TimePrecision | null {
   const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
   const letters = tokens.filter((token) => token.length === 1).join("");
   // an `e` after a digit placeholder belongs to scientific notation; others are years of the East Asian calendars
-  if (!isElapsed && !/[ymdhsb]/i.test(letters.replace(/am\/pm|a\/p/gi, "")) && !/^[^0#?]*e/i.test(letters)) return null;
-  const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|[yeb]+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
+  // `aaa` is a day of the week
+  const hasUnits = /[ymdhsb]|aaa/i.test(letters.replace(/am\/pm|a\/p/gi, ""));
+  if (!isElapsed && !hasUnits && !/^[^0#?]*e/i.test(letters)) return null;
+  const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|aaa+|[yeb]+|m+|d+|h+|s+/g)].map(([unit]) =>
+    unit.startsWith("aaa") ? "d" : unit[0],
+  );
   // `m` means minutes if it follows hours or precedes seconds; otherwise it means months
   const isMonth = (at: number) => units[at] === "m" && units[at - 1] !== "h" && units[at + 1] !== "s";
   const hasMonth = units.some((_, at) => isMonth(at));
@@ -163,12 +168,26 @@ const NAMED_DAY = 45_356;
 const LANGUAGE_BITS = 0x3ff;
 const MAIN_REGION = 0x400;
 
+const DAY: TimePrecision = { date: "day", time: "none", isElapsed: false };
+/** Matches a token of a format code, where letters that repeat are one token. */
+const REPEATED_TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|g+|e+|./gisu;
+
+/** The code with literal texts instead of the tokens of eras and their years. */
+function withEra(code: string, written: (token: string) => string): string {
+  return code.replace(REPEATED_TOKEN, (token) => (/^(?:g+|e+)$/i.test(token) ? written(token.toLowerCase()) : token));
+}
+
 function timeFormat(code: string, precision: TimePrecision, is1904: boolean): NumberFormat["number"] {
+  const calendar = /general/i.test(code) ? null : calendarOf(code, REPEATED_TOKEN);
   return (value) => {
     if (precision.isElapsed) return shownBy(code, value) || general(value);
-    const shown = shownBy(code, is1904 ? value + DAYS_1904 : value);
     const iso = isoText(value, precision, is1904);
     if (iso === null) return general(value);
+    const day = calendar === null ? null : isoText(value, DAY, is1904);
+    const shown = shownBy(
+      day === null ? code : withEra(code, (token) => calendar?.(token, day) ?? token),
+      is1904 ? value + DAYS_1904 : value,
+    );
     if (shown === "" || shown.includes(iso)) return shown || iso;
     // on a clock of 24 hours, what the sheet shows has the same digits, with or without a leading zero
     const isSame = precision.date === "none" && /^[\d:.]+$/.test(shown);
