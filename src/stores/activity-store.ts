@@ -37,7 +37,7 @@ const QUEUE_OF = ({ indexedBy }: Dialect) => `SELECT project_key,
   FROM projects WHERE id = $project AND deleted_at IS NULL`;
 const PRUNE = "DELETE FROM activity WHERE step_ms = $stepMs AND at <= $before";
 
-/** Maximum number of counts per statement. With SQLite, its time grows with the square of this number (`rows`). */
+/** Maximum number of counts per statement. On SQLite, its time grows with the square of this (`Dialect.rows`). */
 const STATEMENT_COUNTS = 100;
 
 /** A count to store. */

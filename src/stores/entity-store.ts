@@ -21,7 +21,7 @@ const SET = `INSERT INTO entity_notes (project_key, entity, name, merged_into, u
 const REMOVE = "DELETE FROM entity_notes WHERE project_key = $projectKey AND entity = $entity";
 
 interface EntityNoteRow {
-  /** 16 hexadecimal digits, as `merged_into`. */
+  /** 16 hexadecimal digits, like `merged_into`. */
   readonly entity: string;
   readonly name: string | null;
   readonly merged_into: string | null;

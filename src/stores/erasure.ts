@@ -22,7 +22,7 @@ export interface OwnedTable {
   readonly ofMemories?: string;
   readonly ofUser?: string;
   readonly ofProject?: string;
-  /** Name of the table with whose rows these are erased, by cascades and triggers (migrations.ts). */
+  /** Table whose erased rows take these rows along, by cascades and triggers (migrations.ts). */
   readonly with?: string;
 }
 

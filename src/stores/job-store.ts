@@ -63,8 +63,8 @@ const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memorie
   AND memories.status = 'processing' AND ${LIVE}`;
 
 /**
- * Finds the rows of many jobs, which are held if lease and version are theirs (`heldAmong`). Locks rows in the order of
- * keys, so that no two transactions wait for each other.
+ * Finds the rows of many jobs; a job is held if the row has its lease and version (`heldAmong`). Locks rows in the
+ * order of keys, so that no two transactions wait for each other.
  */
 const MAYBE_HELD = ({ isIn, forUpdate }: Dialect) => `FROM memories
   WHERE memories.memory_key ${isIn("keys")} AND memories.status = 'processing' AND ${LIVE}
@@ -338,7 +338,7 @@ function keysOf(jobs: readonly Job[]): readonly bigint[] {
   return jobs.map(({ memory }) => memory.key);
 }
 
-/** The rows of those jobs that are held: lease and version are theirs. */
+/** The rows of those jobs that are held: the row has the job's lease and version. */
 function heldAmong<Row extends LeaseColumns>(jobs: readonly Job[], found: readonly Row[]): ReadonlyMap<Job, Row> {
   const rows = new Map(found.map((row) => [row.memory_key, row]));
   const held = new Map<Job, Row>();

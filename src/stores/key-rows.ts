@@ -14,7 +14,7 @@ import { newId } from "./rows/random.ts";
 import { OPEN_PROJECT } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
 
-/** Visible part of keys of the first schema of SQLite, which did not store the visible part of secrets. */
+/** Stands for the visible part of secrets in keys of the first SQLite schema, which did not store that part. */
 const REDACTED_BEFORE = "ctx_…";
 
 interface KnownSecretRow {

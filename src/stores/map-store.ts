@@ -28,9 +28,9 @@ const PLACE = ({ rows }: Dialect) => `INSERT INTO map_places (memory_key, projec
   JOIN memories ON memories.memory_key = given.memory_key WHERE memories.project_key = $projectKey
   ON CONFLICT (memory_key) DO UPDATE SET x = excluded.x, y = excluded.y`;
 
-/** Maximum number of places per statement. With SQLite, its time grows with the square of this number (`rows`). */
+/** Maximum number of places per statement. On SQLite, its time grows with the square of this (`Dialect.rows`). */
 const STATEMENT_PLACES = 200;
-/** Coordinates are stored as integers. */
+/** Coordinates are stored in millionths. */
 const UNITS = 1_000_000;
 
 interface PlaceRow {

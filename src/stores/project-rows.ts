@@ -212,7 +212,7 @@ export class ProjectRows {
   }
 }
 
-/** Adds the row that says how far a new project was served, if this database has a table for it. */
+/** Adds the row of a new project to `project_service`, if this database has that table. */
 export async function beginService(session: Session, projectKey: bigint): Promise<void> {
   if (session.dialect.missingTables.includes("project_service")) return;
   await session.run(INSERT_SERVICE, { projectKey });

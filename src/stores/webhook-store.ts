@@ -182,8 +182,8 @@ export class StoredWebhooks implements WebhookStore {
   }
 
   /**
-   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except` are
-   * among them.
+   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except`
+   * count as such.
    */
   async due(limit: number, except: ReadonlySet<DeliveryId>): Promise<readonly DueDelivery[]> {
     return (await this.queue.due(this.context.clock.now(), [...except], limit)).map(toDueDelivery);

@@ -58,8 +58,8 @@ export class StoreCopies {
   }
 
   /**
-   * A copy of all stores at one moment: what it contains, and its parts. The parts have to be read to their end, or
-   * returned.
+   * A copy of all stores at one moment: what it contains, and its parts. Read the parts to their end, or call their
+   * `return`.
    * @param withIndex whether the copy contains the index, so that a restore need not compute it again
    * @throws Fault `invalid_state` if the index cannot be part of it
    */

@@ -33,7 +33,7 @@ const SHOW = "UPDATE projects SET deleted_at = NULL WHERE project_key = $key AND
 const GIVE_UP = "UPDATE projects SET deleted_at = $now WHERE project_key = $key AND deleted_at < 0";
 const GIVE_UP_OLD = "UPDATE projects SET deleted_at = $now WHERE deleted_at < 0 AND deleted_at > $since";
 const NEXT_KNOWN = ({ nextKnownUser }: Dialect) => `SELECT ${nextKnownUser} AS key`;
-// the user of a row whose profile was deleted: it exists, but no list shows it
+// adds a user whose profile was deleted: rows refer to the user, but no list shows it
 const UNKNOWN_USER = `INSERT INTO users (project_key, id, created_at) VALUES ($project, $id, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET id = excluded.id RETURNING user_key AS key`;
 const ADD_TAGS = ({ elements }: Dialect) => `INSERT INTO memory_tags (project_key, tag, memory_key)
@@ -116,7 +116,7 @@ class ProjectImport {
     this.#target = target;
   }
 
-  /** @throws ExportError if the record does not fit to what is stored; nothing of the project is visible then */
+  /** @throws ExportError if the record does not fit what is stored; nothing of the project is visible then */
   async add(record: ExportRecord): Promise<void> {
     this.#records += 1;
     if (record.type === "project") return this.#begin(record);

@@ -7,7 +7,7 @@ import type { FilledPart } from "../../domain/store-copy.ts";
 export interface CopySink {
   /** Number of parts that are written, so the number of the next part. */
   readonly partsDone: number;
-  /** Writes part `number`; the first one has number 0. @throws Error if the part does not fit to the schema */
+  /** Writes part `number`; the first one has number 0. @throws Error if the part does not fit the schema */
   write(part: FilledPart, number: number): Promise<void>;
   /** Writes what is left of the last part. */
   endParts(): Promise<void>;

@@ -6,8 +6,8 @@ import type { Dialect } from "../dialect.ts";
 import type { KnownRow } from "../rows/memory-change.ts";
 import type { Session } from "../session.ts";
 
-// A waiting content is copied. The empty one of a file that has not been read is no text. A published text stays in the
-// text archive until another one is published (ports/history-store.ts).
+// Copies a waiting content, unless it is empty, as it is for a file that has not been read. A published text stays in
+// the text archive until another one is published (ports/history-store.ts).
 const KEEP_TEXT = ({ retentionDays }: Dialect) => `INSERT INTO earlier_texts
     (memory_key, text_version, content, content_bytes, passages, since, until, text_by)
   SELECT memories.memory_key, text_version, content, content_bytes, chunk_count, coalesce(text_since,

@@ -21,7 +21,7 @@ import { relationOf, type ShownRow } from "../relations/relation-view.ts";
 import { LIVE, PROJECT_KEY } from "../rows/sql.ts";
 import type { Session } from "../session.ts";
 
-/** End of a text that was erased. */
+/** Value of `until` of a text that was erased. */
 const NEVER = 0n;
 
 /**

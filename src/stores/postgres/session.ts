@@ -129,8 +129,8 @@ export class WritingSession extends StatementSession implements TransactionSessi
   #connection: Connection | null = null;
   #isBroken = false;
   /**
-   * Error after which the transaction can only be rolled back: a statement outside of a savepoint was refused, or a
-   * pending one.
+   * Error after which the transaction can only be rolled back: a statement outside of a savepoint, or a pending one,
+   * was refused.
    */
   #failure: unknown = null;
   #isInSavepoint = false;

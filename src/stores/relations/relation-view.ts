@@ -10,7 +10,7 @@ import {
   type RelationState,
 } from "../../domain/relation.ts";
 
-/** A relation, the id of the other memory, and whether the row is written from the side of the own one. */
+/** A relation, the id of the other memory, and whether the memory that shows it is the row's first one. */
 export interface ShownRow {
   readonly kind: RelationKind;
   readonly state: RelationState;
@@ -22,7 +22,7 @@ export interface ShownRow {
   readonly is_own: bigint;
 }
 
-/** The relation as the own memory shows it. */
+/** The relation as the memory of the request shows it. */
 export function relationOf(row: ShownRow): Relation {
   const kind = row.kind as Exclude<RelationKind, "none">;
   const evidence = row.evidence === null ? null : (JSON.parse(row.evidence) as Evidence);

@@ -16,7 +16,7 @@ export const WAL_BYTES_MAX = 6 * 1024 * 1024;
 /** The size of the log is checked after this number of commits, because the check is a system call. */
 const CHECK_COMMITS = 8;
 
-/** Size in bytes of a log that begins again with one commit: a few pages. */
+/** Size in bytes below which a log counts as empty: one commit writes a few pages. */
 const EMPTY_BYTES_MAX = 64 * 1024;
 
 /** What checkpoints of one database need. */
@@ -109,7 +109,7 @@ export class Checkpoints {
     sums.write(sumsPath(path));
   }
 
-  /** Whether the log has at most what a few commits of single pages leave. */
+  /** Whether the log has no more than the few pages of a small commit. */
   get isLogEmpty(): boolean {
     return this.#walBytes() < EMPTY_BYTES_MAX;
   }

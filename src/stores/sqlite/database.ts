@@ -41,7 +41,7 @@ const TEXTS_COMMITS = "UPDATE store SET texts_commits = max(texts_commits, $text
  */
 export class SqliteDatabase {
   readonly #statements = new Map<string, Statement<unknown, never>>();
-  /** Whether the write-ahead log may have erased rows. It may at first: the last process may have ended before. */
+  /** Whether the write-ahead log may have erased rows. At first yes: the last process may not have emptied it. */
   #mustEmptyLog = true;
   readonly #closeAtExit = () => {
     if (this.connection.inTransaction) this.connection.run("ROLLBACK");

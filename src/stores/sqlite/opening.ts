@@ -92,7 +92,7 @@ function inspectOwn(
     log.error({ path, quarantine: quarantine.directory }, `accepted loss: ${basename(path)} ${what}`);
     sums.replace(PageSums.of(path));
   }
-  if (pages === null) sums.clear(path, withLeftovers); // a crash may have undone it since a checkpoint did it
+  if (pages === null) sums.clear(path, withLeftovers); // a checkpoint did so, but a crash may have undone it
   if (sums.isOutdated) {
     rmSync(sumsPath(path)); // if this process ends now, the next one computes all sums again
     sums = PageSums.of(path);

@@ -1,5 +1,5 @@
 // Part of a migration: gives each project a secret for chunk ids, and replaces the ids in the sources of chat messages
-// that an older version stored. Those ids were the keys of the chunks in base 32, which count over all projects.
+// that an older version stored. Those ids were the keys of the chunks in base 32, numbered across all projects.
 
 import { ChunkIds, PROJECT_SECRET_BYTES } from "../../domain/chunk-ids.ts";
 import type { ChunkKey } from "../../domain/ids.ts";

@@ -8,7 +8,7 @@ import { hasLeftovers, usedSumOf } from "./page-gaps.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** Magic number of a log whose checksums read words in little-endian order; one more: big-endian. */
+/** Magic number of a log whose checksums read words in little-endian order. `MAGIC + 1`: big-endian. */
 const MAGIC = 0x377f0682;
 
 /** The committed frames of a log. */
