@@ -87,7 +87,7 @@ export interface AccountStore {
   removeKey(projectId: ProjectId, id: KeyId): Promise<boolean>;
   /**
    * Returns the project and rights of this secret, or null if it is not valid (any more).
-   * @param userAgent with which the key is used; null if that is not known
+   * @param userAgent header of the request that uses the key; null if there is none
    */
   authenticate(secret: string, userAgent?: string | null): Eventually<Principal | null>;
   /** Stores the time and the client of each key's last use. Called every minute and before the store is closed. */
@@ -99,8 +99,8 @@ export interface AccountStore {
    */
   usage(projectId: ProjectId): Promise<Usage>;
   /**
-   * Adds one query and its tokens to the current month, and ends its reservation if the store has that. Does nothing
-   * for a project that does not exist.
+   * Adds one query and its tokens to the current month, and ends the reservation with this id, if one is given. Does
+   * nothing for a project that does not exist.
    */
   countQuery(
     projectId: ProjectId,

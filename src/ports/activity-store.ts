@@ -13,8 +13,8 @@ export interface ActivityStore {
   /** Counts something that happened just now. Stores nothing, so it takes no time. */
   note(projectId: ProjectId, name: ActivityName): void;
   /**
-   * The steps that begin from `from` to before `to` and have counts, oldest first. The one in progress has the current
-   * length of the queue.
+   * The steps with counts that begin between `from` and `to` (exclusive), oldest first. The one in progress has the
+   * current length of the queue.
    */
   list(
     projectId: ProjectId,
@@ -24,6 +24,6 @@ export interface ActivityStore {
   recent(): RecentCounts;
   /** Stores what was counted, and how many memories wait. Called every minute and before the store is closed. */
   flush(): Promise<void>;
-  /** Removes the steps that are older than they are kept. */
+  /** Removes steps that are no longer kept (`ACTIVITY_STEPS`). */
   prune(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type { Listing } from "./user-store.ts";
 /** A run in status `processing`, and its next case. */
 export interface RunStep {
   readonly run: CaseRun;
-  /** Place in the run: the key of the case before; 0 at the beginning. */
+  /** Place in the run: the key of the last case that was searched; 0 at the beginning. */
   readonly place: bigint;
   /** null if no case is left. */
   readonly next: { readonly searchCase: SearchCase; readonly place: bigint } | null;
@@ -22,7 +22,7 @@ export interface RunStep {
 
 /** What a run has done up to a place. */
 export interface RunProgress {
-  /** The place where the step began; nothing changes if the run is elsewhere, because another node did the step. */
+  /** Place where the step began. If the run is no longer there, another node did the step, and nothing changes. */
   readonly from: bigint;
   readonly place: bigint;
   readonly done: number;
@@ -60,6 +60,6 @@ export interface CaseStore {
   advance(projectId: ProjectId, id: CaseRunId, progress: RunProgress): Promise<void>;
   /** Ends a run as completed, or as failed with a public sentence. Does nothing if it has ended. */
   end(projectId: ProjectId, id: CaseRunId, error: string | null): Promise<void>;
-  /** Removes runs that ended longer ago than they are kept (`CASE_RUNS_KEPT_MS`). */
+  /** Removes runs that ended more than `CASE_RUNS_KEPT_MS` ago. */
   prune(): Promise<void>;
 }

@@ -105,7 +105,7 @@ export interface Publication {
   readonly texts: ChunkTexts;
   /**
    * One vector per chunk and model: of the live model and, if vectors of another model are being built, of that model.
-   * Without the second, the memory is missing there. Vectors of other models are ignored.
+   * Without the latter, `missingVectors` lists the memory. Vectors of other models are ignored.
    */
   readonly vectors: readonly ModelVectors[];
   /** Title and key phrases, which count as entities. The index extracts more entities from the passages. */
@@ -162,7 +162,7 @@ export interface IndexQuery {
   readonly vector: Float32Array;
 }
 
-/** What a search finds candidates with. Each leg that is given takes part. */
+/** Input of `recall`: the query, and options of the search legs that take part. */
 export interface Recall extends Omit<IndexQuery, "vector"> {
   /** The other legs run while the query is being embedded. */
   readonly vector: Promise<Float32Array>;
@@ -172,7 +172,7 @@ export interface Recall extends Omit<IndexQuery, "vector"> {
   readonly textLimit: number | null;
   /** A graph search without seeds; null: it does not take part. */
   readonly graph: GraphOptions | null;
-  /** Called when the search has waited for a leg, with the number of its hits. */
+  /** Called when the search has the result of a leg, with the number of hits. */
   readonly onLeg?: (leg: SearchLeg, hits: number) => void;
 }
 
@@ -230,12 +230,12 @@ export interface GraphPath {
  * (`name`), a text in quotation marks, an identifier, a date, or a key phrase.
  */
 export const ENTITY_KIND_NAMES = ["title", "name", "quote", "identifier", "date", "phrase"] as const;
-/** One of them. */
+/** One of `ENTITY_KIND_NAMES`. */
 export type EntityKind = (typeof ENTITY_KIND_NAMES)[number];
 
 /** What people said of entities, as far as a viewer may see it. */
 export interface EntityCuration {
-  /** Pairs of an entity and the one that it counts as, which is not merged itself. */
+  /** Pairs: a merged entity, and the one that it counts as. The second is never merged itself. */
   readonly merged: readonly (readonly [EntityHash, EntityHash])[];
   readonly named: readonly (readonly [EntityHash, string])[];
 }
@@ -268,7 +268,7 @@ export interface EntityPassage {
   readonly memoryKey: MemoryKey;
 }
 
-/** An entity with its surroundings. */
+/** An entity with its neighbours and passages. */
 export interface FoundEntity {
   readonly entity: EntityNode;
   /** Entities of the same passages, the greatest weight first; weights are in 0..1. */
@@ -277,7 +277,7 @@ export interface FoundEntity {
   readonly passages: readonly EntityPassage[];
 }
 
-/** A shortest path between two entities of at most four links. */
+/** A shortest path of at most four links between two entities. */
 export interface FoundPath {
   readonly knowsFirst: boolean;
   readonly knowsLast: boolean;
@@ -377,7 +377,7 @@ export interface IndexVerification {
 export interface VectorIndexState {
   /** Whether searches use the graph. Otherwise they scan. */
   readonly isGraphActive: boolean;
-  /** The graph that is being built; null if none is, and none has failed. */
+  /** The graph that is being built, or whose build failed; null if there is none. */
   readonly build: {
     readonly vectorsDone: number;
     readonly vectorsTotal: number;
@@ -386,7 +386,7 @@ export interface VectorIndexState {
     /** Unix milliseconds. */
     readonly startedAt: number;
   } | null;
-  /** Number of vectors that the graph has, and that it does not have yet: searches scan those. */
+  /** Numbers of vectors that are in the graph, and that are not yet in it. Searches scan the latter. */
   readonly graphChunks: number;
   readonly vectorsMissing: number;
   /** Number of searches that the graph has answered since the project was opened. */
@@ -414,7 +414,7 @@ export interface SearchIndex {
   recall(recall: Recall, within: AdmissibleSet): Promise<Pool>;
   /**
    * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
-   * admissible set. Returns the pool with its hits, which have the same kinds of scores as the candidates in it.
+   * admissible set. Returns the pool with the new hits added, with the kinds of scores that its candidates have.
    * @throws OtherModel if another model is live
    */
   walk(query: IndexQuery, seeds: Seeds, pool: Pool, within: AdmissibleSet, options: GraphOptions): Promise<Pool>;
@@ -436,7 +436,7 @@ export interface SearchIndex {
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
   /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
-  /** Lists entities, those that most memories mention first. A merged one counts as the other one. */
+  /** Lists entities, those that most memories mention first. A merged one counts as its target. */
   entities(within: AdmissibleSet, curation: EntityCuration, query: EntityQuery): Promise<readonly EntityNode[]>;
   /** An entity, or the one that it is merged into, with at most `limit` neighbours; null if nothing mentions it. */
   entity(hash: EntityHash, within: AdmissibleSet, curation: EntityCuration, limit: number): Promise<FoundEntity | null>;
@@ -536,8 +536,8 @@ export interface IndexOf<Job> {
 /** Shows, hides, reads and removes published memories of any project. */
 export interface PublishedMemories {
   /**
-   * Makes memories visible or changes their attributes after the commit that did so, like `PublishIndex.show`. An index
-   * that follows the commits of several nodes needs no more than being woken.
+   * Makes memories visible or changes their attributes after the commit that did so, like `PublishIndex.show`. If the
+   * index follows the commits of several nodes, the call only wakes it.
    */
   show(id: ProjectId, memories: readonly VisibleMemory[]): Promise<void>;
   /** Hides memories after the commit that deleted or rewrote them, like `PublishIndex.hide`. */

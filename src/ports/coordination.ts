@@ -4,7 +4,7 @@
 //
 // Obligations of an implementation:
 // - Limits hold exactly, however many calls run at the same time, on however many nodes.
-// - What a process holds ends when the process ends: at once if it says so, otherwise within a minute.
+// - What a process holds ends when the process ends: at once after an orderly stop, otherwise within a minute.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { NodeState } from "../domain/system.ts";
@@ -107,7 +107,7 @@ export type NodeTask = "sweep" | "upkeep" | "model changes" | "case runs";
 
 /** Decides which node does which periodic work. */
 export interface NodeTasks {
-  /** Whether this node does the task from now on, until it ends. */
+  /** Whether this node does the task from now on, until the node ends. */
   isMine(task: NodeTask): Eventually<boolean>;
 }
 

@@ -54,7 +54,7 @@ export interface HistoryStore {
    * sources in chats, what was extracted from them, and all but the id of the memory in deliveries.
    */
   erase(projectId: ProjectId, key: MemoryKey): Promise<void>;
-  /** Start of the time of which all states are known, Unix milliseconds; the current time if nothing is kept. */
+  /** Unix milliseconds since which all states are known; the current time if nothing is kept. */
   horizon(projectId: ProjectId): Promise<number>;
   /**
    * For each memory whose text has changed since `at`: the text that it had then; null if it had none, or that text is
@@ -70,11 +70,11 @@ export interface HistoryStore {
    */
   earlierTexts(projectId: ProjectId, at: number, limit: number): Promise<readonly EarlierText[]>;
   /**
-   * Those of these memories whose last earlier text is stored without its content, which only the text archive has. Not
-   * wanted: `erase` was called since.
+   * Those of these memories whose last earlier text only the text archive has. It is not wanted if `erase` was called
+   * since.
    */
   archived(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, { readonly isWanted: boolean }>>;
-  /** Stores the content of the earlier text that only the text archive has; null: forgets it, erased or lost. */
+  /** Stores the content of the earlier text that only the text archive has. null forgets it: it is erased or lost. */
   keep(key: MemoryKey, content: string | null): Promise<void>;
   /** Erases up to `limit` texts and relations whose retention has ended. Returns whether there may be more. */
   eraseOld(limit: number): Promise<boolean>;

@@ -39,7 +39,7 @@ export interface InstalledModelStore {
   remove(id: string): Promise<boolean>;
   /**
    * Asks for a calibration, in place of an earlier one.
-   * @param projectId the project whose texts are used besides; null: none
+   * @param projectId project whose texts are stored beside the judged samples; null: none
    * @returns false if there is no such model
    */
   askCalibration(id: string, projectId: ProjectId | null): Promise<boolean>;

@@ -1,8 +1,8 @@
 // Places of memories on the map of their project. Derived: they can be computed again from the vectors. Implemented by
 // stores/, on SQLite and on PostgreSQL.
 //
-// Obligations of an implementation: each method is one transaction. A place goes with its memory. Several nodes may
-// compute places of a project at the same time; what the first one stores counts, and the others store nothing.
+// Obligations of an implementation: each method is one transaction. A place is erased with its memory. Several nodes
+// may compute places of a project at the same time; what the first one stores counts, and the others store nothing.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 

@@ -57,7 +57,7 @@ export interface ContainerPart {
 
 /** Orders in which memories can be listed: by the time at which they were accepted. */
 export const MEMORY_ORDERS = ["newest", "oldest"] as const;
-/** One of them. */
+/** One of `MEMORY_ORDERS`. */
 export type MemoryOrder = (typeof MEMORY_ORDERS)[number];
 
 /** Selects memories for a list. */

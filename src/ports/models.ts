@@ -36,7 +36,7 @@ export interface EmbedOptions {
   readonly priority: Priority;
   /** Whose ingest work this is: usually a project id. Default: one share for all calls without it. */
   readonly share?: string | undefined;
-  /** Number of tokens that the whole job still has to embed, this call included. Default: unknown, so goes last. */
+  /** Number of tokens that the whole job still has to embed, with this call. Default: unknown; the call goes last. */
   readonly tokensLeft?: number | undefined;
   /** Whether a queue before this one bounds such calls. Default: no. */
   readonly hasTurn?: boolean | undefined;

@@ -28,7 +28,7 @@ export interface PictureRecogniser {
 /** What is read of a file. */
 export interface PicturesOfFile {
   readonly mediaType: string;
-  /** Path of the file. Asked in each turn, because a copy on this machine may be removed while the file waits. */
+  /** Returns the path. Called in each turn, because a copy on this machine may be removed while the file waits. */
   readonly locate: () => Promise<string>;
   /** Name of the kept file, by which its texts are found again. */
   readonly name: string;

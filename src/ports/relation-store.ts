@@ -1,8 +1,8 @@
 // Relations between memories, and the jobs that look for them. Implemented by stores/, on SQLite and on PostgreSQL.
 //
 // Obligations of an implementation:
-// - A relation goes in the transaction that deletes one of its memories, records its expiry, or gives it to another
-//   user or agent. New content, or another time at which it happened, removes the relations that no person set.
+// - A relation is removed in the transaction that deletes one of its memories, records its expiry, or gives it to
+//   another user or agent. New content, or another `occurredAt`, removes the relations that no person set.
 // - `Memory.supersededBy` and `Memory.supersededPassages` follow from the active relations of the kind `supersedes`.
 //   They change in the same transaction as the relations, and searches see the new values before that call resolves.
 // - A memory gets a job in the transaction that completes it, so that a crash loses none. If two claims run at the same
@@ -52,9 +52,9 @@ export interface Supersession {
 
 /** Which relations count. Times are Unix milliseconds. */
 export interface SupersededAt {
-  /** Only those whose newer side happened by then. */
+  /** Only those whose newer memory happened by then. */
   readonly asOf?: number;
-  /** Those that stood then, for the passages of then. */
+  /** Only those that existed then, with the passages of that time. */
   readonly knownAt?: number;
 }
 

@@ -5,8 +5,8 @@
 // - A project has a sequence number. Every transaction that completes, rewrites, deletes or changes a memory raises it
 //   by one and notes the memory under the new number; so does `announce`. Numbers grow in the order of the commits.
 // - `sequence` returns a number that includes every transaction that was committed before the call.
-// - `publish` replaces publications only for jobs that are still held, and keeps that true until it has committed. So a
-//   node that lost its lease cannot replace what a later one published. After the row of a memory is completed, its
+// - `publish` replaces publications only for jobs that are held, and that stay held until it has committed. So a node
+//   that lost its lease cannot replace what a later one published. After the row of a memory is completed, its
 //   publication does not change until the memory is processed again.
 // - `states` and `publications` read committed data.
 

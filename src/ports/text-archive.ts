@@ -50,7 +50,7 @@ export interface TextArchive {
   stored(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, StoredMemory>>;
   /** Keys of all chunks of a project, in no particular order. */
   chunkKeys(projectId: ProjectId): Promise<ArchivedChunkKeys>;
-  /** Makes the next `eraseRemoved` also erase what calls of `replace` before this one replaced. */
+  /** Makes the next `eraseRemoved` also erase what earlier calls of `replace` replaced. */
   noteReplaced(): Promise<void>;
   /**
    * Erases what `remove` left, if it was called since. Returns whether nothing is left; false if that was not possible
