@@ -30,14 +30,14 @@ export interface SearchCase extends CaseDraft {
 /** Sums over the cases of one mode. */
 export interface CaseSums {
   readonly mode: ModeName;
-  /** Cases that were measured: those with memories to find, and those where nothing should be found. */
+  /** Numbers of measured cases: with memories to find, and where nothing should be found. */
   readonly findable: number;
   readonly unfindable: number;
   /** Sum of nDCG@10 over the findable cases. */
   readonly ndcg10: number;
-  /** Findable cases whose first result is of a memory that should be found. */
+  /** Number of findable cases whose first result is of a memory that should be found. */
   readonly first: number;
-  /** Unfindable cases whose question would not be answered. */
+  /** Number of unfindable cases whose question would not be answered. */
   readonly refused: number;
 }
 

@@ -32,7 +32,7 @@ const COMBINATOR_DEPTH_MAX = 8;
  * stay within the call stack.
  */
 const OPERAND_DEPTH_MAX = 64;
-/** Name of an attribute in the table that filters can compare. */
+/** Name of an attribute in MEMORY_ATTRIBUTES that filters can compare. */
 type Comparable = AttributesWith<{ readonly isFilterable: true }>;
 /** What filters can read of a memory. */
 export type FilteredAttributes = Pick<Memory, Comparable | "id" | "source" | "metadata">;
@@ -125,7 +125,7 @@ export function acceptedBy(filter: Filter | null, at: number): Filter {
   return bothOf(filter, parseFilter({ created_at: { $lte: isoTime(at) } }));
 }
 
-/** @throws Fault `invalid_filter` for a condition on `superseded_by`: indexes know only its value of today */
+/** @throws Fault `invalid_filter` for a condition on `superseded_by`: indexes know only its current value */
 export function refuseFilterThen(filter: Filter | null): void {
   if (filter === null || !hasConditionOn(filter, "superseded_by")) return;
   throw new Fault(

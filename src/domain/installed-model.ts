@@ -35,7 +35,7 @@ export interface RemoteProbes {
   /** Vectors of the probe texts as queries and as passages: 32-bit floats in base64. */
   readonly query: readonly string[];
   readonly passage: readonly string[];
-  /** Typical cosines of a question and a passage that answers it, and of any other. */
+  /** Typical cosines of a question with a passage that answers it, and with any other passage. */
   readonly spread: { readonly related: number; readonly unrelated: number };
 }
 
@@ -44,7 +44,7 @@ export interface RemoteModel {
   readonly api: RemoteApi;
   /** Ends in `/v1` for `openai` and `jina`; the root of the server for the others. */
   readonly base_url: string;
-  /** Name of the model there. */
+  /** Name of the model on that server. */
   readonly model: string;
   /** The API never returns it. */
   readonly api_key: string | null;
@@ -52,7 +52,7 @@ export interface RemoteModel {
   readonly prefixes?: { readonly query: string; readonly passage: string };
   /** Maximum number of tokens that are sent of a text. Absent: 512. */
   readonly tokens_max?: number;
-  /** Whether requests say that a text is a query or a passage, as the API has it. Absent: no; Cohere always does. */
+  /** Whether requests tell queries from passages, in the form of the API. Absent: no, but for Cohere always yes. */
   readonly says_purpose?: boolean;
   /** Absent for a reranker, and until the model was reached. */
   readonly probes?: RemoteProbes;

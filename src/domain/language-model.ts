@@ -42,7 +42,7 @@ export interface ConfiguredLlm {
   readonly temperature: number | null;
   /** Maximum length of an answer, in tokens; null if not configured. */
   readonly outputTokensMax: number | null;
-  /** Tokens of the project per month from which the model is no longer called; null means unlimited. */
+  /** Tokens per month after which the model is no longer called for the project; null means unlimited. */
   readonly monthlyTokensMax: number | null;
 }
 
@@ -70,8 +70,8 @@ export function llmOf(own: LlmSettings, operator: OperatorLlm): LlmChain | null 
   return head === undefined ? null : [head, ...tail];
 }
 
-// What a fallback does not set is as for the first model. It uses the first model's key only at the same address. Both
-// monthly limits hold.
+// Settings that a fallback lacks are those of the first model, but its key only at the same address. Both monthly
+// limits hold.
 function withDefaultsOf(first: LlmModelSettings, fallback: LlmModelSettings): LlmModelSettings {
   const isSameAddress = fallback.base_url === first.base_url;
   const limits = [first.monthly_token_limit, fallback.monthly_token_limit].filter((limit) => limit !== null);

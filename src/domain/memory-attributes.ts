@@ -40,17 +40,17 @@ export interface MemoryAttribute {
    * null.
    */
   readonly setBy: "caller" | "extraction" | "server" | "relations";
-  /** Whether it is a field of requests. `occurredAtGiven` is none: it is taken from `occurredAt`. */
+  /** Whether it is a field of requests. `occurredAtGiven` is not: it is taken from `occurredAt`. */
   readonly isInput: boolean;
   /** Whether filters can compare it. They compare parts of `metadata` by paths. */
   readonly isFilterable: boolean;
   /** Whether requests can be limited to the memories with one of its values. */
   readonly isScope: boolean;
-  /** Whether search results show it. since later: yes, but sources of messages from earlier versions lack it. */
+  /** Whether search results show it. since later: yes, but message sources that earlier versions stored lack it. */
   readonly inResults: "always" | "since later" | "never";
   /**
    * Whether exports write it. always: also if it is null. since later: only if it has a value, because files of earlier
-   * versions lack it. never: other records say it.
+   * versions lack it. never: other records have it.
    */
   readonly inExports: "always" | "since later" | "never";
   /** Name in the records of exports, if it differs from the API. */
@@ -190,7 +190,7 @@ export type AttributesWith<Description extends Partial<MemoryAttribute>> = {
 }[AttributeName];
 /** Name of an attribute that callers can set. */
 export type GivenAttribute = AttributesWith<{ readonly setBy: "caller" | "extraction" }>;
-/** Name of an attribute that requests have. */
+/** Name of an attribute that is a field of requests. */
 export type InputAttribute = AttributesWith<{ readonly isInput: true }>;
 /** Name of an attribute that is extracted if no caller sets it. */
 export type ExtractedField = AttributesWith<{ readonly setBy: "extraction" }>;
@@ -239,7 +239,7 @@ export const ATTRIBUTES = Object.entries(MEMORY_ATTRIBUTES).map(
 export const GIVEN_ATTRIBUTES = ATTRIBUTES.filter(
   (row): row is NamedAttribute<GivenAttribute> => row.setBy === "caller" || row.setBy === "extraction",
 );
-/** The rows of the attributes that requests have. */
+/** The rows of the attributes that are fields of requests. */
 export const INPUT_ATTRIBUTES = ATTRIBUTES.filter((row): row is NamedAttribute<InputAttribute> => row.isInput);
 /** Names of the attributes that are extracted if no caller sets them. */
 export const EXTRACTED_FIELDS = GIVEN_ATTRIBUTES.filter(({ setBy }) => setBy === "extraction").map(

@@ -103,7 +103,7 @@ export interface ReceivedFile {
   readonly source: MemorySource | null;
   /** What the uploader says of pictures; absent: the project's setting holds. */
   readonly ocr?: OcrMode | undefined;
-  /** Whether it was fetched again for the same memory: what was said of pictures at first still holds. Default: no. */
+  /** Whether it was fetched again for the same memory: then the first file's `ocr` still holds. Default: no. */
   readonly isFetchedAgain?: boolean;
   /** Whether the file stays after its text was read, as an original. Default: no. */
   readonly isOriginal?: boolean;

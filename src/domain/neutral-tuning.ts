@@ -64,7 +64,7 @@ export function neutralTuning({ related, unrelated }: CosineSpread): RetrievalTu
   };
 }
 
-/** The same weights and curves for models that they were not fitted to, such as with another reranker. */
+/** The same weights and curves for models that they were not fitted to, such as an embedder with another reranker. */
 export function withoutCalibration(tuning: RetrievalTuning): RetrievalTuning {
   return { ...tuning, calibration: "none", evidenceMin: SAFE_EVIDENCE_MIN };
 }

@@ -1,5 +1,5 @@
-// Keyset paging: a page begins after the last key of the page before, which a cursor has. A cursor is valid only for
-// the list that it came from.
+// Keyset paging: a page begins after the last key of the page before, which the cursor contains. A cursor is valid only
+// for the list that it came from.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Fault } from "./fault.ts";
@@ -52,8 +52,8 @@ const KEY_MAX = 2n ** 63n - 1n;
 const CURSOR_CHARACTERS = 22;
 
 /**
- * Encodes where the next page begins: the key and a checksum of the list, encrypted as one block. Keys count over all
- * projects, so a cursor must not show them.
+ * Encodes where the next page begins: the key and a checksum of the list, encrypted as one block. Keys are numbered
+ * across all projects, so a cursor must not show them.
  */
 export function encodeCursor(lastKey: bigint, { list, secret }: CursorBinding): string {
   const block = Buffer.alloc(16);

@@ -30,7 +30,7 @@ export const EXPORT_FORMAT = "mneme-export";
  * version.
  */
 export const EXPORT_VERSION = 2;
-/** Its files lack records of relations. */
+/** Files of this version lack records of relations. */
 const VERSION_WITHOUT_RELATIONS = 1;
 
 /**
@@ -64,7 +64,7 @@ export interface ExportField<Value = unknown> {
   /** What a value must be, for messages. */
   readonly what: string;
   readonly test: (value: unknown) => value is Value;
-  /** How a column stores the value. apart: it is not that of a single column. */
+  /** How a column stores the value. apart: no single column has it. */
   readonly form: "text" | "integer" | "flag" | "json" | "hex" | "base64" | "apart";
   /** Name of the column, if it is not that of the field. */
   readonly column?: string;
@@ -205,7 +205,7 @@ export const EXPORT_FIELDS = {
     /** Which attributes a caller gave. */
     given: listOf(oneOf(EXTRACTED_FIELDS)),
     extraction: orNull(oneOf(["caller", "llm", "local"])),
-    /** Number of the text, when it replaced another one, and the key that sent it. */
+    /** Of the text: number, time when it replaced another one, id of the key that sent it. */
     text_version: { ...count, isOptional: true },
     text_since: { ...count, isOptional: true },
     text_by: { ...text, isOptional: true },
@@ -306,7 +306,7 @@ export const EXPORT_FIELDS = {
     is_enabled: flag,
     created_at: count,
   },
-  /** What a person said of an entity: 16 hexadecimal digits, as `merged_into`. */
+  /** What a person said of an entity. Entities are hashes: 16 hexadecimal digits. */
   entity: { entity: entityHash, name: orNull(text), merged_into: orNull(entityHash), updated_at: count },
   /** A question with the memories that a search should find; null: none should be found. */
   case: {
@@ -365,7 +365,7 @@ export function parseExportHeader(line: string): ExportHeader {
   return value as unknown as ExportHeader;
 }
 
-/** The last line as an end; null if it is a record. @throws ExportError if the line is no JSON object */
+/** Parses the last line; null if the line is a record. @throws ExportError if the line is no JSON object */
 export function parseExportEnd(line: string): ExportEnd | null {
   const value = parseObject(line);
   return value.type === "end" ? (value as unknown as ExportEnd) : null;

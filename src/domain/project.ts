@@ -59,8 +59,8 @@ export interface LlmModelSettings {
   readonly temperature: number | null;
   readonly max_output_tokens: number | null;
   /**
-   * Tokens of the project per calendar month (UTC) from which the model is no longer called; null means unlimited. That
-   * of the first model applies to its fallbacks too.
+   * Tokens per calendar month (UTC) after which the model is no longer called for the project; null means unlimited.
+   * The limit of the first model applies to its fallbacks too.
    */
   readonly monthly_token_limit: number | null;
 }
@@ -100,7 +100,7 @@ export interface ProjectSettings {
   readonly time_zone: string | null;
   /** Whether the originals of uploaded files are kept. A change concerns files that are sent later. */
   readonly keep_files: boolean;
-  /** Results obey scopes and filters in each. */
+  /** Results obey scopes and filters with each value. */
   readonly vector_index: VectorIndexName;
 }
 

@@ -56,7 +56,7 @@ export interface LinearProbe {
   readonly bias: number;
 }
 
-/** What two notes that answer a question have, from which follows whether the newer one has replaced the older one. */
+/** Features of two notes that answer a question. From them follows whether the newer one has replaced the older one. */
 export const REPLACEMENT_SIGNS = [
   "olderCosine",
   "newerCosine",
@@ -74,8 +74,8 @@ export const REPLACEMENT_SIGNS = [
 ] as const;
 
 /**
- * Logit of the event probe from which on a note tells of an event. Of the notes that others replaced in the persons
- * with which the probe was fitted, two in a hundred reach it.
+ * Minimum logit of the event probe for a note that tells of an event. Of the replaced notes in the data with which the
+ * probe was fitted, 2 % reach it.
  */
 export const EVENT_LOGIT_MIN = 0.4;
 
@@ -88,7 +88,7 @@ export interface ReplacementTuning {
   readonly changeProbe: LinearProbe;
   readonly eventProbe: LinearProbe;
   readonly slopes: Readonly<Record<(typeof REPLACEMENT_SIGNS)[number] | "bias", number>>;
-  /** An older note whose cosine with the question is lower by more than this does not answer it, and stays. */
+  /** If the older note's cosine with the question is lower than the newer's by more than this, it is not replaced. */
   readonly cosineGapMax: number;
 }
 
@@ -110,7 +110,7 @@ export interface RetrievalTuning {
   /** One curve for each combination of signals, shared by all modes. */
   readonly curves: Readonly<Record<SignalCombination, Curve>>;
   readonly evidence: EvidenceCurve;
-  /** null if it was not fitted: then words alone tell it. */
+  /** null if it was not fitted: then words alone show a replacement. */
   readonly replacement: ReplacementTuning | null;
   /** Default of the evidence below which a question is not answered, 0..1, by mode of the search. */
   readonly evidenceMin: Readonly<Record<ModeName, number>>;
