@@ -1,4 +1,4 @@
-// What happens in a project, step by step in time.
+// Lists what happens in a project, counted per hour or per day.
 
 import { ACTIVITY_STEPS, type ActivityCounts, type ActivityStep, searchCount, stepOf } from "../domain/activity.ts";
 import type { AnswerState } from "../domain/answer-state.ts";
@@ -10,7 +10,7 @@ import type { Viewer } from "../domain/scope.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import type { ActivityStore } from "../ports/activity-store.ts";
 
-/** Hours of an activity whose begin is not named. */
+/** Hours that are listed if the request names no begin. */
 const HOURS_DEFAULT = 24;
 /** Steps that are read without a pause for other requests: up to 10,000 counts, about 10 ms. */
 const PART_STEPS = 100;
@@ -42,7 +42,7 @@ export class ActivityService {
   }
 
   /**
-   * All steps that contain a time of the range, oldest first, also those in which nothing happened.
+   * All steps that overlap the range, oldest first, also those in which nothing happened.
    * @throws Fault `invalid_request` for a range that is empty or has too many steps
    */
   async steps({ projectId }: Viewer, asked: ActivityRange): Promise<readonly ActivityCounts[]> {

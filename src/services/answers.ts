@@ -219,8 +219,8 @@ export class AnswerService {
   }
 
   /**
-   * The answer to a question for several things is joined from those to its parts, unless none of them is answered. A
-   * language model reads the whole question.
+   * Answers a question for several things part by part, and joins these answers, unless none of the parts is answered.
+   * A language model gets the whole question instead.
    */
   async *#inParts(viewer: Viewer, question: Question, query: string, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
     const parts = terms.generation === null ? questionParts(query) : [];
@@ -304,7 +304,7 @@ export class AnswerService {
     const passages = withoutOutdated({ text: query, language }, ranking, withSentences(ranking));
     const asked = { language, asOf: ranking.asOf, time: ranking.time };
     const own = seriesIn(text, asked);
-    // what a follow-up question names is in the question before
+    // a follow-up question may name its things only in the question before
     const series = own.length > 0 || text === query ? own : seriesIn(query, asked);
     const evidenceMin = chosenMin ?? ranking.evidenceMin;
     const isEvident = passages.length > 0 && ranking.evidence !== null && ranking.evidence >= evidenceMin;
@@ -368,7 +368,7 @@ export class AnswerService {
     };
   }
 
-  /** Says that nothing found answers, and what is stored instead if that is known. */
+  /** Says that nothing that was found answers the question, and cites neighbours of what it names, if there are any. */
   async *#notFound(
     text: string,
     { gap, passages }: Found,

@@ -17,7 +17,7 @@ import type { AnswerService } from "./answers.ts";
 
 /** Maximum number of runs that take turns. The others wait until one of these has ended. */
 const TURNS = 8;
-/** Maximum time in milliseconds until a run is seen that another node began or left. */
+/** Maximum time in milliseconds until this node sees a run that another node began or left. */
 const POLL_MS = 10_000;
 /** Attempts of one step in a row before the run fails, and the pauses between them, in milliseconds. */
 const ATTEMPTS_MAX = 8;

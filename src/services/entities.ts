@@ -1,6 +1,6 @@
 // The entities of a user or a project: their list, the surroundings of one, paths between two, and the names and merges
-// that people give them. Decides what a viewer may see: a confined one sees only what memories of its user mention,
-// written as there.
+// that people give them. Decides what a viewer may see: a confined one sees only what memories of its user mention, as
+// they write it.
 
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import { type EntityChange, type EntityHash, type EntityNote, targetOf } from "../domain/entity.ts";
@@ -231,7 +231,7 @@ function curationOf(notes: readonly EntityNote[], { userId }: Viewer): EntityCur
   return { merged, named: userId === null ? named : [] };
 }
 
-/** A name as a passage writes it; in lower case if it is not there literally. */
+/** A name as a passage writes it; in lower case if the passage does not contain it literally. */
 function writtenIn(text: string, name: string): string {
   return new RegExp(RegExp.escape(name), "iu").exec(text)?.[0] ?? name.toLowerCase();
 }

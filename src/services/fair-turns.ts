@@ -4,7 +4,7 @@
 // The rules:
 // - Projects share the work equally: weighted fair queueing with equal weights (Demers, Keshav and Shenker, 1989). The
 //   turn with the earliest virtual finish time is next, so short work goes before long work of another project.
-// - Within a project, short work goes before long work, but none is overtaken by more later work than it is itself.
+// - Within a project, short work goes before long work, but only until later work of the same cost has overtaken it.
 // - While several projects have work, less is in progress than if there is only one, because what is in progress holds
 //   up the others. A project that has nothing in progress may exceed that by a factor of two.
 
@@ -45,7 +45,7 @@ interface ProjectTurns<T> {
   readonly waiting: WaitingTurn<T>[];
   /** Number of turns in progress. */
   inProgress: number;
-  /** Virtual time at which everything that has begun has had its share. */
+  /** Virtual time at which all work that has begun would be done, at an equal share. */
   finish: number;
   /** Cost that had begun in all projects when a turn of this one began last; null: none has. */
   lastBegan: number | null;
@@ -69,7 +69,7 @@ export class FairTurns<T extends Turn> {
   #alone = 0;
   #inProgress = 0;
   #costInProgress = 0;
-  /** Cost that a project would have been served that had work all the time. */
+  /** Cost that a project would have been served by now if it had always had work. */
   #virtualTime = 0;
   #begun = 0;
 
@@ -208,7 +208,7 @@ function hasWork<T>({ waiting, inProgress }: ProjectTurns<T>): boolean {
   return waiting.length + inProgress > 0;
 }
 
-/** The turn of a project that is next: the shortest, unless one has been overtaken by as much work as it is itself. */
+/** The turn of a project that is next: the shortest, unless one has been overtaken by work of at least its own cost. */
 function firstOf<T extends Turn>(waiting: readonly WaitingTurn<T>[]): WaitingTurn<T> | null {
   let shortest: WaitingTurn<T> | null = null;
   let isOverdue = false;

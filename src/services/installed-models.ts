@@ -51,7 +51,7 @@ export interface InstalledModelServiceDependencies {
   readonly clock: Clock;
 }
 
-/** What a new model of files has until its files were read. */
+/** Properties of a new model of files until its files are read. */
 const UNKNOWN = {
   ...{ dimensions: null, tokensMax: null, languages: [], licence: null, fingerprint: null, manifestSha256: null },
   isCalibrated: false,
@@ -198,7 +198,7 @@ export class InstalledModelService {
     });
   }
 
-  /** Lets a model compute, and says whether that is what it should. @throws Fault `model_not_found`, `invalid_state` */
+  /** Lets a model compute, and says whether the result is right. @throws Fault `model_not_found`, `invalid_state` */
   async test(id: string): Promise<CheckedModel> {
     const { find, clock } = this.#uses;
     const { status, error } = await this.get(id);
@@ -209,7 +209,7 @@ export class InstalledModelService {
 
   /**
    * Asks for a calibration of a model that was added, which runs in the background.
-   * @param projectId the project whose texts are used besides; null: none
+   * @param projectId project whose texts are stored beside the judged samples; null: none
    * @throws Fault `model_not_found`, `project_not_found`; `invalid_state` if the model is built in or not ready
    */
   async calibrate(tx: Transaction, id: string, projectId: ProjectId | null): Promise<void> {

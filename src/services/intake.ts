@@ -15,7 +15,7 @@ type Contents = Pick<MemoryChange, "content" | "upload">;
 /** A draft or change as it is received: its content can be a long text. */
 export type Incoming<D extends Contents> = { [Name in keyof D]: Name extends "content" ? D[Name] | LongText : D[Name] };
 
-/** What was kept. Disposing of it removes the files that no row refers to in the end. */
+/** What was kept. Disposing of it removes those of the files that no row refers to by then. */
 export interface Kept<T> extends AsyncDisposable {
   readonly kept: T;
 }

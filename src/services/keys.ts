@@ -36,7 +36,7 @@ export class KeyService {
 
   /**
    * The key of the caller, and its project. Any key may ask.
-   * @throws Fault `invalid_api_key` if it was revoked in this moment
+   * @throws Fault `invalid_api_key` if it has just been revoked
    */
   async current({ projectId, keyId }: Principal): Promise<{ readonly key: ApiKey; readonly project: Project }> {
     const [key, project] = await Promise.all([this.#accounts.key(projectId, keyId), this.#accounts.project(projectId)]);

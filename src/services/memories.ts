@@ -220,7 +220,7 @@ export class MemoryService {
       const result = draft instanceof Fault ? draft : results.next().value;
       invariant(result, "every draft has an outcome");
       if (draft instanceof Fault || result instanceof Fault) followed.push(result);
-      // the day before is not known here, but a draft without a day changes none
+      // the memory's earlier day is not known here, but a draft without a day does not change it
       else followed.push(await this.#followAll(transaction, viewer.projectId, result, draft, dayOf(draft) !== null));
     }
     return followed;
@@ -381,7 +381,7 @@ export class MemoryService {
     }
   }
 
-  /** Follows a change, and changes the parts of a container with it. @param hasNewDay see `#follow` */
+  /** Does what follows from a change, also for the parts of a container. @param hasNewDay see `#follow` */
   async #followAll(
     transaction: Transaction,
     projectId: ProjectId,

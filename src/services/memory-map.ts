@@ -126,7 +126,7 @@ export class MapService {
   async #place(projectId: ProjectId): Promise<void> {
     const { maps, index } = this.#uses;
     const state = await maps.state(projectId);
-    // what is new comes first, so that a map with as many places as a layout takes still grows
+    // new memories come first, so that a map that already has the maximum number of places shows them too
     const added = await maps.unplaced(projectId, state === null ? LIMITS.mapPoints : LIMITS.mapPoints / 2);
     if (added.length === 0) return;
     const known = await maps.all(projectId, LIMITS.mapPoints - added.length);

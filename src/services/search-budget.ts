@@ -20,8 +20,8 @@ const LATENCY_BUDGETS_MS: Readonly<Record<ModeName, number>> = {
 const ALWAYS_ADMITTED = 4;
 
 /**
- * Searches beyond the budget wait for this time, in milliseconds, before any is refused, so a short burst is answered
- * whole. Once the time is used up, there is no other burst until all of it has come back, ten times as slowly.
+ * For this time, in milliseconds, searches beyond the budget are not refused, so a short burst is answered whole. Once
+ * the time is used up, there is no other burst until all of it has come back, ten times as slowly.
  */
 const BURST_MS = 1_000;
 const BURST_REFILL = 0.1;
@@ -136,14 +136,14 @@ export class SearchBudget implements SearchQueue {
     throw overloaded(predictedMs - budgetMs);
   }
 
-  /** Time in milliseconds that one more search of this mode would take, as far as 95 % of them go. */
+  /** Time in milliseconds within which one more search of this mode would end, in 95 % of the cases. */
   #predict(mode: ModeState): number {
     return (mode.unitMs + DEVIATIONS * mode.unitMsDeviation) * (this.#unitsFor(mode) + mode.units);
   }
 
   /**
-   * Units of the searches in progress, as a search of this mode meets them: one of a longer mode counts like one of its
-   * own, because short work overtakes long work in the lanes.
+   * Units of the searches in progress that delay one of this mode. A search of a longer mode counts like one of this
+   * mode, because short work overtakes long work in the lanes.
    */
   #unitsFor({ units }: ModeState): number {
     return sumOf(this.#modes, (mode) => mode.searches * Math.min(mode.units, units));

@@ -103,7 +103,7 @@ export class FairQueue implements SearchQueue {
   /** In the order of their arrival. */
   readonly #waiting = new Set<Entry>();
   #waitingBytes = 0;
-  /** For how long the work has waited that began last, in milliseconds. */
+  /** How long the work that began last had waited, in milliseconds. */
   #lastWaitMs = 0;
   readonly #closing = new AbortController();
   /** Whether `#refuseLate` runs. */
@@ -207,7 +207,7 @@ export class FairQueue implements SearchQueue {
     }
   }
 
-  /** Takes waiting work out of the queue. Does nothing if it waits no more. */
+  /** Takes waiting work out of the queue. Does nothing if it no longer waits. */
   #leave(entry: Entry, reason: unknown): void {
     if (!this.#waiting.has(entry)) return;
     this.#forget(entry);

@@ -107,8 +107,8 @@ export class SearchService {
   }
 
   /**
-   * @throws Fault `invalid_request` if `knownAt` is not a time whose states are all known; `invalid_filter` if the
-   *   filter has no meaning then
+   * @throws Fault `invalid_request` if not all states of the time `knownAt` are known; `invalid_filter` if the filter
+   *   cannot be applied to them
    */
   async refuseThen(
     projectId: ProjectId,

@@ -6,7 +6,7 @@ import { instantOf, UTC } from "../kit/time-zone.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
 
-/** What is asked for zones. */
+/** Stores that know time zones. */
 interface ZoneStores {
   readonly users: Pick<UserStore, "get">;
   readonly accounts: Pick<AccountStore, "project">;
@@ -30,8 +30,8 @@ interface Dated {
 }
 
 /**
- * The drafts or changes, with dates without a time moved from midnight in UTC, where they are given, to midnight in the
- * zone of their user.
+ * Returns the drafts or changes with zoned dates: a date without a time, which comes as midnight in UTC, becomes
+ * midnight in the zone of its user.
  */
 export async function withZonedDates<Item extends Dated>(
   stores: ZoneStores,
