@@ -51,7 +51,7 @@ export function bodyBounds(carriesContent: CarriedContent | undefined): BodyBoun
  */
 const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** Bodies up to this size are parsed without counting first: they are too small to exceed a limit but that of depth. */
+/** Bodies up to this size are parsed without counting first: the only limit that they can exceed is that of depth. */
 const UNCOUNTED_BYTES = 8 * 1024;
 
 /** A parsed body from which no long texts were set apart. There is nothing to release. */
@@ -125,7 +125,7 @@ export class BodyReader {
   }
 }
 
-// Frees the memory of bytes of a body, which belong to its reader, unless other bytes share it. Without this, a body
+// Frees the memory of bytes of a body, unless other bytes share it. The caller owns the bytes. Without this, a body
 // takes up to twice its size until the next garbage collection.
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);

@@ -116,7 +116,7 @@ export function checkNotBlank(text: string, param: string, hint: string): void {
   if (text.trim() === "") throw blank(param, hint);
 }
 
-/** What a question has at least one of: a letter, a digit, or a symbol such as an emoji. */
+/** A question needs at least one of these: a letter, a digit, or a symbol such as an emoji. */
 const ASKS = /[\p{L}\p{N}\p{S}]/u;
 
 /**

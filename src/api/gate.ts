@@ -53,7 +53,7 @@ export interface Admission {
   countedAs: string | null;
   /** Resolves when the stream that answers the request has ended; null if the answer is not a stream. */
   ended: Promise<void> | null;
-  /** The header `content-length` of a file whose bytes are not sent; null if the answer is none. */
+  /** The header `content-length` of a file whose bytes are not sent; null if the answer is no file. */
   fileBytes: string | null;
 }
 

@@ -35,7 +35,7 @@ export function fileOperation({ memories }: { readonly memories: MemoryService }
         const message = `The file has ${bytes} bytes: ask for a range that begins before its end.`;
         throw new Fault("range_not_satisfiable", message, { param: "Range", fileBytes: bytes });
       }
-      // a deleted file must not come from a cache, nor one of another key
+      // a cache must not return a deleted file, nor a file to another key
       const validators = { etag, "cache-control": "private, no-cache" };
       if (asked === "not modified") return { status: 304, body: new FileBody(null, validators) };
       const { start, end } = asked === "whole" ? { start: 0, end: bytes } : asked;

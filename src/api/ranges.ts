@@ -12,7 +12,7 @@ export interface ByteRange {
 export type Asked = "not modified" | "whole" | "unsatisfiable" | ByteRange;
 
 /**
- * What a request asks. Ranges that are malformed, of another unit or several count as none, and so does one whose
+ * What a request asks. Malformed ranges, several of them, and those in another unit are ignored; so is one whose
  * `If-Range` names another version. HEAD has no ranges.
  * @param etag the entity tag with its quotes
  */

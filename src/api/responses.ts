@@ -140,7 +140,7 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
  * The response to HEAD: the response to GET without its body, but with the length of that body (RFC 9110, 9.3.2 and
  * 8.6). Without this, Bun would send length 0. Elysia does the same for responses of routes; this function is for all
  * other responses, and for files, which are not read to know their length.
- * @param fileBytes length of a file; null if the answer is none
+ * @param fileBytes length of a file; null if the answer is no file
  */
 export async function headOf(response: Response, fileBytes: string | null): Promise<Response> {
   if (fileBytes !== null) {

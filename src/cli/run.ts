@@ -29,7 +29,7 @@ const MODEL_CHECK_HELP = ["models check [--models-dir DIRECTORY]", "Verify the f
 
 /** A table of flags in the general help and in the help of the commands that have these flags. */
 interface FlagTable {
-  /** Continues "Flags of". */
+  /** Heading after "Flags of". */
   readonly title: string;
   /** Flags with their descriptions. */
   readonly rows: () => Promise<readonly (readonly [string, string])[]>;

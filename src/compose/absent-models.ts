@@ -37,7 +37,7 @@ export async function warnOfAbsentModels(
 
 /**
  * The id of the model of each project. If the row of a project does not name it, as in earlier versions, the index
- * does. That is left out if there are several nodes, because the index may not be on this machine.
+ * does. With several nodes the index is not asked, because it may not be on this machine.
  */
 async function modelsInUse({ storage, index, embedders }: Uses): Promise<ReadonlyMap<ProjectId, string>> {
   const { projectModels, accounts } = storage.stores;

@@ -17,7 +17,7 @@ const PER_LANE: Capacity = { alone: 16, shared: 2 };
 /** The same for a lane on a GPU, which embeds up to 64 queries together. */
 const PER_GPU_LANE: Capacity = { alone: 64, shared: 32 };
 /**
- * Number of lanes that count at least, so that the capacity does not fall to zero while lanes start or are replaced.
+ * Minimum number of lanes that are counted, so that the capacity is not zero while lanes start or are replaced.
  */
 const LANES_MIN = 2;
 

@@ -100,7 +100,7 @@ async function readTexts(path: string): Promise<SchemaVersions | "in use"> {
   }
 }
 
-/** The projects with the models that their vectors have; a model that the program does not know is a fingerprint. */
+/** The projects with the models of their vectors; for a model that the program does not know, its fingerprint. */
 async function withModels(
   { dataDir }: Config,
   { projects }: StoredRows,
@@ -127,7 +127,7 @@ function absentOf(
   });
 }
 
-/** Changes that go on, and those that the setting `embedderUpgrade` asks for. */
+/** Changes in progress, and those that the setting `embedderUpgrade` asks for. */
 function reembeddedOf(
   config: Config,
   projects: readonly StoredProject[],

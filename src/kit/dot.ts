@@ -1,4 +1,4 @@
-// The dot product, which is the cosine of unit vectors, and the logit of a linear probe, which is one with an offset.
+// Dot products: the cosine of unit vectors and, with an offset, the logit of a linear probe.
 
 /** The dot product of two vectors of the same length. */
 export function dot(left: Float32Array, right: Float32Array): number {

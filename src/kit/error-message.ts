@@ -1,4 +1,4 @@
-// What anything that was thrown says.
+// The message of anything that was thrown.
 
 /** The message of an error, or any other thrown value as text. */
 export function errorMessage(thrown: unknown): string {

@@ -92,7 +92,7 @@ export const AsOf = AnyTime(
   "ISO 8601 time, or a date: when the question is asked, so that `last week` is counted from there; default: now. Its offset is the zone of the days if `time_zone` is absent",
 );
 
-/** The time at which memories were as they are shown. */
+/** The earlier time whose state of memories is shown. */
 export const KnownAt = AnyTime(
   "ISO 8601 time: only memories that were accepted by then, with their texts and relations of then; all else is as today, and deleted memories are absent. At most `retention_days` back",
 );

@@ -412,7 +412,7 @@ function reasonOf(error: unknown): string {
 
 /** Stored files that no longer exist, by path. */
 class GoneFiles extends Map<string, StoredFile> {
-  /** Paths by what they share with those that differ from them only by case or Unicode form. */
+  /** Paths by their `folded` form. */
   readonly #byName = new Map<string, string>();
 
   override set(path: string, file: StoredFile): this {
