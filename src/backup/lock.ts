@@ -20,7 +20,7 @@ const MARGIN_MS = 2 * 60_000;
 interface LockRecord {
   readonly host: string;
   readonly pid: number;
-  /** Where the number of the process has a meaning: the start of the machine, and its container. */
+  /** The processes among which `pid` is unique: start of the machine, and container (`processes`). */
   readonly processes: string;
   readonly taken_at: string;
   readonly ends_at: string;
@@ -131,7 +131,7 @@ function damaged(place: string, cause?: unknown): UsageError {
   return new UsageError(`${place} is no lock of a backup: remove it if no backup is being made.`, { cause });
 }
 
-/** Names the set of processes that this one can see: processes of the same set have different numbers. */
+/** Names the set of processes that this one can see. In one set, each process has another number. */
 function processes(): string {
   if (process.platform !== "linux") return hostname();
   const start = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -1,5 +1,5 @@
-// Backups in one target. Each backup has a manifest, which is written last, so that a backup that was cut is none. The
-// parts are in packs, whose names are hashes; a part that an earlier backup has is not stored again.
+// Backups in one target. Each backup has a manifest, which is written last, so a backup that was cut off does not
+// count. The parts are in packs, whose names are hashes; a part that an earlier backup has is not stored again.
 //
 //   mneme-backups.json      version, encryption
 //   packs/<sha256>          parts, compressed and encrypted one by one
@@ -218,8 +218,8 @@ export class Repository {
   }
 
   /**
-   * Removes all backups but the newest `count`, and what no backup needs: packs, and parts of objects. Returns the ids
-   * of the removed backups.
+   * Removes all backups but the newest `count`, and what no backup needs: packs, and half-written objects. Returns the
+   * ids of the removed backups.
    * @throws Error if the lock is lost
    */
   async keepNewest(lock: TargetLock, count: number): Promise<readonly string[]> {

@@ -72,7 +72,7 @@ function* threadOf(product: string, thread: JsonRecord, messages: readonly unkno
 
 function* factOf(product: string, edge: JsonRecord, place: string): Generator<Found> {
   const mapping = new Mapping(edge, place);
-  // The graph closes a fact with the time from which the one that contradicts it holds, of the same subject and kind.
+  // If a newer fact of the same subject and kind contradicts this one, `invalid_at` is the `valid_at` of the newer one.
   const { source_node_uuid: subject, name } = edge;
   const markAt = (time: unknown) => (isText(subject) && isText(time) ? JSON.stringify([subject, name, time]) : null);
   const isPast = isText(edge.invalid_at) || isText(edge.expired_at);
@@ -95,7 +95,7 @@ function isText(value: unknown): value is string {
 function* episodeOf(product: string, episode: JsonRecord, place: string): Generator<Found> {
   const mapping = new Mapping(episode, place);
   mapping.text("content", "content");
-  // The name of an episode is often an id of the caller's; a text that was added as a document has a real one.
+  // The name of an episode is often an id of the caller's; a text that was added as a document has a real name.
   mapping.title("name");
   mapping.time("occurred_at", "valid_at", "reference_time", "created_at");
   mapping.id("userId", ...USER_FIELDS);

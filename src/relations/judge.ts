@@ -23,13 +23,13 @@ export interface Verdict {
 /** Judges pairs of sentences. */
 export type Judge = (older: JudgedSentence, newer: JudgedSentence) => Verdict | null;
 
-/** Longer sentences, in words, are told of several things. */
+/** Maximum words of a sentence. Longer ones are about several things. */
 const WORDS_MAX = 30;
 /** Maximum number of words of a value that differs. */
 const VALUE_WORDS_MAX = 4;
 /** Minimum share of the words of the shorter sentence that the other one has. */
 const SHARE_MIN = 0.5;
-/** The same if a number or a time of the older sentence has another one in its place. */
+/** The same if the newer sentence has another number or time in the place of an older one. */
 const REPLACED_SHARE_MIN = 0.34;
 
 /** The judge of sentences by rules. */
@@ -100,12 +100,12 @@ function areNamedApart(gone: readonly StatementWord[], come: readonly StatementW
   const [before, after] = [gone, come].map((words) => words.filter(isFigure));
   if (before === undefined || after === undefined) return false;
   const haveFigures = before.length > 0 && after.length > 0;
-  // of dates and times, the figures are days and hours; otherwise it is an amount of a month
+  // figures beside a time are its days and hours; otherwise they are amounts, such as of a month
   if (both("time") || sharesTime) return both("name") || (haveFigures && ![...before, ...after].every(isDayOrHour));
   return (both("name") && haveFigures) || (before.length > 1 && after.length > 1);
 }
 
-/** Whether each of two sentences has a word, no value, that the other one lacks everywhere. */
+/** Whether each of two sentences has an ordinary word (kind `word`) that the other one lacks. */
 function haveOtherSubjects(before: readonly StatementWord[], after: readonly StatementWord[]): boolean {
   const [older, newer] = [before, after].map((words) => new Set(words.map(({ stem }) => stem)));
   const lacks = (words: readonly StatementWord[], stems: ReadonlySet<string> | undefined) =>
@@ -124,7 +124,7 @@ function isDayOrHour({ word }: StatementWord): boolean {
   return /^(?:[0-2]?\d|3[01])(?:[.:h]\d{0,2})?$/.test(word);
 }
 
-/** A year is no other value of a size: "is 41 metres tall" and "since 1988". */
+/** Whether it is a year, which replaces no size: "is 41 metres tall" and "since 1988". */
 function isYear({ word }: StatementWord): boolean {
   return /^(?:1[5-9]|20)\d\d$/.test(word);
 }

@@ -88,7 +88,7 @@ export function statementOf(text: string, language: string): Statement {
   const stopWords = stopWordsOf(language);
   const names = CAPITALISED_NOUNS.test(language) ? new Set<string>() : namesIn(text);
   const changeWords = new Set(lexemes.flatMap((each) => (each.meanings.has("change") ? [each.text] : [])));
-  // when something has changed is no value of it: "moved to Geneva last week"
+  // the time of a change is not the new value: "moved to Geneva last week"
   const when = changeWords.size === 0 ? null : relativeTimeIn(plain, language);
   const words: StatementWord[] = [];
   let end = 0; // of the last word
@@ -137,7 +137,7 @@ export function statementOf(text: string, language: string): Statement {
 
 const AMOUNT = wordOfKind("unit", "currency", "time of day");
 
-/** Whether a word behind a number says neither of what it is a number, nor when. */
+/** Whether a word behind a number is none of these: unit, currency, time of day. */
 function isVerb(word: StatementWord | undefined): boolean {
   return word?.kind === "word" && !AMOUNT.test(` ${word.word} `);
 }
@@ -156,7 +156,7 @@ function kindOf(word: string, text: string, meanings: ReadonlySet<string>, names
 }
 
 const UNSPACED_TEXT = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u;
-/** What counts hours, days and rooms in Chinese, Japanese and Korean, with what is written behind it. */
+/** Counters, such as for hours, days and rooms, in Chinese, Japanese and Korean, with what is written behind them. */
 const COUNTER = /^(時|时|点|分|日|号|號|月|年|歳|岁|人|円|元|回|階|楼|室|시|분|일|월|년|명|원|호|층).+$/u;
 
 /** The bare word; of a counter behind a number, only the counter: 時 of 時に. */

@@ -31,7 +31,7 @@ const FIELDS = [
   "expiration_date",
   "categories",
 ] as const;
-/** JsonRecord without effect: they shape what mem0's language model extracts, or choose a form of the answer. */
+/** Fields without effect: they shape what mem0's language model extracts, or choose a form of the answer. */
 const IGNORED = [
   "custom_categories",
   "custom_instructions",
@@ -50,7 +50,7 @@ const IGNORED = [
   "source",
 ] as const;
 
-/** JsonRecord of a memory, as createMemory takes them. */
+/** Fields of a memory, as createMemory takes them. */
 export type Drafted = Readonly<Record<string, unknown>>;
 
 interface Message {

@@ -5,7 +5,7 @@ import { isRecord, type JsonRecord } from "../../kit/record.ts";
 import { entitiesOf } from "./adding.ts";
 import { ENTITY_NAMES, objectField } from "./names.ts";
 
-/** JsonRecord that chose between the forms of these requests. */
+/** Fields that chose between the forms of these requests. */
 const VERSION_FIELDS: readonly string[] = ["api_version", "version"];
 
 /** The body of a search or list, with its entities in `filters`. @throws Fault `invalid_request` */

@@ -1,5 +1,5 @@
 // The tool get_profile: what is known of a user, without a language model. It shows the profile of the API, the newest
-// memories, and those that share most entities with the newest. These are often old, and about what a person keeps
+// memories, and those that share most entities with the newest. The latter are often old, and about what a person keeps
 // coming back to. Superseded memories are left out.
 
 import { Type } from "@sinclair/typebox";
@@ -22,7 +22,7 @@ const PROFILE_TOKENS = 2_000;
 const NEWEST_MAX = 30;
 /** Number of newest memories whose links are followed; each takes one call of getMemoryGraph. */
 const FOLLOWED_MAX = 10;
-/** Number of neighbours that are read of each; with so many, there are others than the newest among them. */
+/** Number of neighbours that are read of each: so many that not all of them are among the newest. */
 const NEIGHBOURS_MAX = 60;
 /** Number of linked memories that are read besides the newest; each takes one call of getMemory. */
 const LINKED_MAX = 10;
