@@ -53,7 +53,7 @@ abstract class AnswerReader<Event> implements AsyncIterable<Event> {
     this.#stream.close();
   }
 
-  /** Whether the end of a complete stream was seen outside of an event. */
+  /** Whether the stream has said without an event that it is complete: by `[DONE]`. */
   protected hasEnded = false;
   /** Converts an event; null if this version does not know it. */
   protected abstract eventOf(sent: SentEvent, textSoFar: string): Event | null;

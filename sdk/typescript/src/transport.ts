@@ -79,7 +79,7 @@ const FIRST_PAUSE_MS = 500;
 const PAUSE_MS_MAX = 8_000;
 /** A longer pause that the server asks for (the end of a monthly quota) is not waited for. */
 const RETRY_AFTER_SECONDS_MAX = 60;
-/** Part of the pause by which it is made longer at random, so that clients do not come back all at once. */
+/** Maximum share of a requested pause that is added at random, so that clients do not come back all at once. */
 const JITTER = 0.25;
 
 /** Sends calls. */
@@ -150,7 +150,7 @@ export class Transport {
     return { body: data, headers: response.headers };
   }
 
-  /** A deletion. That nothing is left after an attempt whose answer was lost is a success. */
+  /** A deletion. Status 404 is a success after an attempt whose answer was lost. */
   async remove(run: (core: CoreOptions) => Promise<CoreResult<unknown>>, options: CallOptions = {}): Promise<void> {
     let attempts = 0;
     try {

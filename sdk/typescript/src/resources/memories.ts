@@ -145,7 +145,7 @@ export class Memories {
     return this.#waited(await this.#transport.call(send, "always", options), options);
   }
 
-  /** Reads a memory. `knownAt`: with its text and relations of then. */
+  /** Reads a memory. `knownAt`: with its text and relations of that time. */
   get(id: string, { knownAt, ...options }: CallOptions & GetMemoryData["query"] = {}): Promise<Memory> {
     const query = knownAt === undefined ? {} : { knownAt };
     return this.#transport.call((core) => getMemory({ ...core, path: { id }, query }), "always", options);
@@ -236,7 +236,7 @@ export class Memories {
     return this.#transport.call((core) => getMemoryMap({ ...core, query }), "always", options);
   }
 
-  /** Says what a memory is to another one. Returns the relations of the memory, newest first. */
+  /** Sets the relation of a memory to another one. Returns the relations of the memory, newest first. */
   async relate(
     id: string,
     otherId: string,

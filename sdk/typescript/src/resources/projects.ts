@@ -127,7 +127,7 @@ export class Projects {
     return this.#transport.remove((core) => cancelProjectEmbedder({ ...core, path: { id } }), options);
   }
 
-  /** Removes the vectors of the previous embedding model, which are kept for a way back. */
+  /** Removes the vectors of the previous embedding model, which are kept for a rollback. */
   forgetPreviousEmbedder(id: string, options?: CallOptions): Promise<void> {
     return this.#transport.remove((core) => forgetPreviousEmbedder({ ...core, path: { id } }), options);
   }
