@@ -66,7 +66,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   }
   print("stopping …");
   service.announceStop();
-  // until load balancers have noticed that this node is not ready, and send requests elsewhere
+  // waits until load balancers have noticed that this node is not ready, and send requests elsewhere
   if (outcome === null || outcome === STOP) await systemClock.sleep(config.drainMs);
   await stopCommands();
   await shutDown(server, service, log);

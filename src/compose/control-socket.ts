@@ -15,7 +15,7 @@ const PATH_BYTES_MAX = 103;
  * @throws Error if the file system supports no sockets
  */
 export function listenForCommands(dataDir: string, control: Control): () => Promise<void> {
-  rmSync(join(dataDir, SOCKET), { force: true }); // one that a crash left behind
+  rmSync(join(dataDir, SOCKET), { force: true }); // a socket that a crash left behind
   const server = withShortPath(dataDir, (unix) =>
     Bun.serve({
       unix,
@@ -53,7 +53,7 @@ function withShortPath<T>(dataDir: string, use: (path: string) => T): T {
   try {
     symlinkSync(dataDir, join(folder, "data"));
     const used = use(join(folder, "data", SOCKET));
-    // a socket is found by its path only while it is bound or connected
+    // the path is needed only until the socket is bound or connected
     if (used instanceof Promise) used.then(remove, remove);
     else remove();
     return used;

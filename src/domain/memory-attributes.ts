@@ -90,7 +90,7 @@ export const MEMORY_ATTRIBUTES = {
     column: "type",
     type: "text",
     charactersMax: LIMITS.typeCharacters,
-    exportedAs: "kind", // `type` is the type of the record
+    exportedAs: "kind", // in exports, `type` is the type of the record
     otherwise: "extracted from the text",
   },
   tags: {

@@ -84,7 +84,7 @@ function listingOf({ name, title, description, annotations, input, output }: Mne
     name,
     title,
     description,
-    // only in this tool does null have a meaning: it clears a field
+    // null has a meaning in `update_memory` only: it clears a field
     inputSchema: toolSchema(input, name !== "update_memory"),
     outputSchema: toolSchema(output, false),
     annotations: { title, ...annotations, openWorldHint: false },

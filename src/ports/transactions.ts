@@ -95,7 +95,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
     "counts",
   ],
   jobs: ["nextJobInMs", "published"],
-  retirement: ["purgeable", "eraseTraces"], // changes no row, and cannot be part of a transaction
+  retirement: ["purgeable", "eraseTraces"], // `eraseTraces` changes no row, and cannot be in a transaction
   relations: ["of", "supersededAt", "waiting"],
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
   activity: ["note", "list", "recent"], // what is noted is stored by `flush`

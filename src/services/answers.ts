@@ -286,7 +286,7 @@ export class AnswerService {
     };
     const told = tellingOf(asked, ranking.results);
     for (const span of spansMeant(asked, time, asOf)) {
-      // the search preferred the first of these times
+      // `told` is of the first span, which the search preferred
       const found = [...(span === asked ? told : []), ...(await within(happenedWithin(span)))];
       if (found.length > 0) return timelineOf(found, request.limit);
     }

@@ -154,7 +154,7 @@ export class Generation {
   ): Promise<string> {
     const messages = standaloneQuestionMessages(history, question);
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(STANDALONE_MS)]);
-    const { contextTokens } = this.#parts; // the answer's call is never longer
+    const { contextTokens } = this.#parts; // reserved for the answer's call, which never takes more
     let text = "";
     try {
       for await (const fragment of this.#fragments(messages, STANDALONE_TOKENS_MAX, inTime, contextTokens)) {

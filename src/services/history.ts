@@ -57,7 +57,7 @@ export class HistoryService {
       else if (entry.until === null) items.push({ ...entry, content: await this.#current(viewer.projectId, memory) });
       else {
         const content = await this.#archived(memory.key);
-        if (content === null) return this.page(viewer, id, listing); // it has just been stored, or erased
+        if (content === null) return this.page(viewer, id, listing); // the history has just stored it, or it was erased
         items.push({ ...entry, content });
       }
     }
@@ -69,7 +69,7 @@ export class HistoryService {
     const memory = await visibleMemory(transaction.memories, viewer, id);
     if (memory === null) return false;
     await transaction.history.erase(viewer.projectId, memory.key);
-    // what was replaced before is erased from the texts, too
+    // also erases from the text archive what was replaced before
     transaction.afterCommit(() => this.uses.index.eraseReplaced());
     return true;
   }
@@ -131,7 +131,7 @@ export class HistoryService {
     const archived = await this.#archived(key);
     if (archived !== null) return archived;
     const again = (await this.uses.history.textsAt(projectId, [key], at)).get(key);
-    return again?.content ?? null; // it has just been stored, or erased
+    return again?.content ?? null; // the history has just stored it, or it was erased
   }
 
   async #current(projectId: ProjectId, memory: Memory): Promise<string> {

@@ -146,7 +146,7 @@ export class StoredJobs implements JobStore {
     const next = await this.#nextJobs(projects, options, params);
     if (next.length === 0) return [];
     const jobs = await this.#lease(next, projects, now + options.leaseMs);
-    const served = new Map(jobs.map(({ projectId, lease }) => [projectId, lease])); // the last of each project
+    const served = new Map(jobs.map(({ projectId, lease }) => [projectId, lease])); // the last lease of each project
     const ofServed = projects.filter(({ id }) => served.has(id));
     await this.session.run(this.context.engine.serveProjects, {
       project_key: ofServed.map(({ project_key }) => project_key),

@@ -94,7 +94,7 @@ async function patternsOf(path: string): Promise<ReturnType<typeof ignore> | nul
 function isIgnored(path: string, levels: readonly Level[]): boolean {
   let isOut = false;
   for (const { base, rules } of levels) {
-    const { ignored, unignored } = rules.test(path.slice(base.length).normalize()); // in the form of the patterns
+    const { ignored, unignored } = rules.test(path.slice(base.length).normalize()); // to Unicode NFC, like the patterns
     if (ignored) isOut = true;
     else if (unignored) isOut = false;
   }

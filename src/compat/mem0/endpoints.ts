@@ -308,7 +308,7 @@ async function update(
   const [text, metadata] = [textField(fields, "text"), ownMetadata(fields)];
   const timestamp = given(fields, "timestamp");
   const hasExpiry = Object.hasOwn(fields, "expiration_date");
-  // mem0's metadata replaces the caller's part only
+  // `metadata` of a request replaces the caller's part only
   const details =
     metadata === undefined ? {} : metadataOf((await operations.call("getMemory", memory)).metadata).details;
   const change = {

@@ -192,7 +192,7 @@ async function failUploads(stores: RepairedStores, defects: readonly FoundDefect
       await session.run(SET_SOURCE, { key, ...sourceColumns(left) });
       await session.run(FAIL, { key, version, message: LOST_UPLOAD, now });
       await session.run(FORGET_ORIGINAL, { key, file });
-      // the empty content of a text in a file must not be processed by a retry
+      // removes the empty content that stands for the text in the lost file: a retry must not process it
       await session.run(FORGET_EMPTY, { key });
       changed.push({ key: key as MemoryKey, file });
     }

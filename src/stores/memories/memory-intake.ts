@@ -62,7 +62,7 @@ export class MemoryIntake {
     const room = this.#quotas.room(projectKey, project);
     for (const [position, draft] of drafts.entries()) {
       const pair = pairOf(draft);
-      if (holders.has(pair)) await batch.flush(); // its memory may be that of an earlier draft
+      if (holders.has(pair)) await batch.flush(); // an earlier draft of the batch may create its memory
       const known = await this.#holder(projectId, draft, holders.get(pair));
       if (pair !== NO_PAIR) holders.set(pair, "changed");
       if (known !== null) {

@@ -206,7 +206,7 @@ export class PostgresSharedIndex implements SharedIndex {
 
   async announce(project: ProjectId, memory: MemoryKey): Promise<void> {
     await this.#write(async (session) => {
-      await session.lock([project]); // as every change of memories does, so that none waits for another
+      await session.lock([project]); // as every change of memories does, so that no two wait for each other
       await session.run(ANNOUNCE, { project, memory });
     });
   }

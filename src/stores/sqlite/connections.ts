@@ -69,7 +69,7 @@ export function configure(connection: Database): void {
   // deleted content is overwritten with zeros, also in pages that become free
   connection.run("PRAGMA secure_delete = ON");
   connection.run(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
-  connection.run("PRAGMA wal_autocheckpoint = 0"); // checkpoints.ts
+  connection.run("PRAGMA wal_autocheckpoint = 0"); // checkpoints.ts makes them
   connection.run(`PRAGMA cache_size = -${CACHE_KIB}`);
 }
 

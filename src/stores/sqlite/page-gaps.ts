@@ -27,7 +27,7 @@ function gapOf(number: number, page: Buffer): Gap | null {
   const headerBytes = HEADER_BYTES[page.readUInt8(header)];
   if (headerBytes === undefined) return null;
   const start = header + headerBytes + 2 * page.readUInt16BE(header + 3);
-  const end = page.readUInt16BE(header + 5) || 65_536; // the largest value does not fit into two bytes
+  const end = page.readUInt16BE(header + 5) || 65_536; // 0 stands for 65,536, which does not fit into two bytes
   return start <= end && end <= page.length ? { start, end } : null;
 }
 

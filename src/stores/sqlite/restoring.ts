@@ -134,7 +134,7 @@ export class RestoringDatabase {
       const what = unknown === undefined ? `table ${JSON.stringify(table)}` : `column ${JSON.stringify(unknown)}`;
       throw new StoreError("damaged", `The backup has a ${what} that does not belong to its version.`);
     }
-    if (table === SEQUENCE) this.#read(`DELETE FROM ${SEQUENCE}`); // the rows so far come from the other inserts
+    if (table === SEQUENCE) this.#read(`DELETE FROM ${SEQUENCE}`); // inserts into other tables have filled it
     const sql = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map((_, at) => `$v${at}`).join(", ")})`;
     this.#inserts.set(key, sql);
     return sql;
