@@ -72,7 +72,7 @@ class Cancelled extends Error {
 /** Calibrates models in the background. */
 export class Calibrator {
   readonly #loop = new WakingLoop((round) => this.#round(round));
-  /** Failed attempts of calibrations that go on later, by the key of the model. */
+  /** Failed attempts of calibrations that are tried again, by the key of the model. */
   readonly #failed = new Map<
     bigint,
     { readonly number: number; readonly attempts: number; readonly againAt: number }

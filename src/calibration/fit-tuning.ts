@@ -101,7 +101,7 @@ interface Sample {
 
 /**
  * Fits weights and curves.
- * @throws Fault `invalid_state` if the models cannot read enough of the samples, or do not tell answers from others
+ * @throws Fault `invalid_state` if the models cannot read enough samples, or do not tell answers from other texts
  */
 export async function fitTuning(uses: FitDependencies): Promise<RetrievalTuning> {
   const { signal, onProgress } = uses;

@@ -74,8 +74,8 @@ function checked(config: Config): Promise<Verification> {
 }
 
 /**
- * Through a server, everything is repaired there. Without one, the stores of record come first, so that what a start
- * would remove goes to the quarantine; then the indexes are opened as a start opens them, which repairs them.
+ * A running server repairs everything itself. Without one, the stores of record come first, so that what a start would
+ * remove goes to the quarantine; then the indexes are opened as a start opens them, which repairs them.
  */
 async function repaired(config: Config): Promise<Verification> {
   let isServed = false;

@@ -12,7 +12,7 @@ import { reportProgress } from "./progress.ts";
 export interface RemoteMcp {
   /** Base address, such as `http://127.0.0.1:8383`. */
   readonly url: string;
-  /** API key; null if the server knows the caller otherwise. */
+  /** API key; null if the server knows the caller without one. */
   readonly key: string | null;
   /** Sends a request. Rejects with a sentence for the user if no server answers. */
   readonly send: (request: Request) => Promise<Response>;

@@ -462,8 +462,8 @@ export interface PublishIndex {
   publish(publications: readonly Publication[]): Promise<void>;
   /**
    * Like `publish` for one large memory, but in parts: each step of the iteration publishes a part, and other changes
-   * can run between two steps. The memory must not be shown before the iteration has ended. If the caller does not go
-   * on, it retracts the memory, or publishes it again. Until then, no other call may publish this memory.
+   * can run between two steps. The memory must not be shown before the iteration has ended. A caller that does not go
+   * on retracts the memory, or publishes it again. Until then, no other call may publish this memory.
    * @throws OtherModel like `publish`, in the first step
    */
   publishInParts(publication: Publication): AsyncIterable<void>;
@@ -518,7 +518,7 @@ export interface ModelIndex extends Pick<SearchIndex, "models" | "passages" | "s
 /** The index of one project. */
 export type ProjectIndex = SearchIndex & PublishIndex & ModelIndex & Disposable;
 
-/** Opens the indexes of projects for one of their jobs. Whoever got one gives it back by disposing of it once. */
+/** Opens indexes of projects for one job, an interface above. The caller disposes of each opened index once. */
 export interface IndexOf<Job> {
   /**
    * Opens or creates the index of a project. It stays open until the caller gives it back: `using project = await …`.

@@ -3,7 +3,7 @@
 //
 // Obligations of an implementation:
 // - An earlier text is stored in the transaction that replaces it (MemoryStore), an earlier relation in the one that
-//   removes it (RelationStore). A relation that goes with a deleted memory is not kept.
+//   removes it (RelationStore). A relation that is removed with a deleted memory is not kept.
 // - If the text is published, only the text archive has it at that time. It is then stored without its content, and
 //   `archived` names its memory until `keep` has been called. Whoever publishes another text of a memory calls `keep`
 //   before that.

@@ -33,7 +33,7 @@ export interface InstalledModelStore {
   /** Returns false if there is no such model. */
   change(id: string, update: ModelUpdate): Promise<boolean>;
   /**
-   * Removes a model, and the curves that others have with it: another model can have its id later. Returns false if
+   * Removes a model, and the curves of other models for use with it: a later model can get its id. Returns false if
    * there is no such model.
    */
   remove(id: string): Promise<boolean>;
@@ -45,7 +45,7 @@ export interface InstalledModelStore {
   askCalibration(id: string, projectId: ProjectId | null): Promise<boolean>;
   /** Stores how far a calibration is, or why it failed. Returns whether it is still the one that is wanted. */
   noteCalibration(key: bigint, job: CalibrationJob): Promise<boolean>;
-  /** Ends a calibration: these curves hold from now on, beside those for other models. Returns as `noteCalibration`. */
+  /** Ends a calibration: these curves hold now, beside those for other models. Returns what `noteCalibration` does. */
   finishCalibration(key: bigint, number: number, fitted: FittedTunings): Promise<boolean>;
   /** Cancels a calibration, or forgets why it failed. Returns false if there is none. */
   cancelCalibration(id: string): Promise<boolean>;

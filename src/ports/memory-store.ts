@@ -41,8 +41,8 @@ export interface MemoryConditions extends MemoryScope {
   /** Whether another memory supersedes the memory as a whole. */
   readonly superseded?: boolean;
   /**
-   * Unix milliseconds: only memories that were accepted by then and whose text of then is kept. `superseded` means: at
-   * that time.
+   * Unix milliseconds: only memories that were accepted by this time and whose text of this time is kept. `superseded`
+   * refers to this time, too.
    */
   readonly knownAt?: number;
 }

@@ -4,7 +4,7 @@
 // - A relation is removed in the transaction that deletes one of its memories, records its expiry, or gives it to
 //   another user or agent. New content, or another `occurredAt`, removes the relations that no person set.
 // - `Memory.supersededBy` and `Memory.supersededPassages` follow from the active relations of the kind `supersedes`.
-//   They change in the same transaction as the relations, and searches see the new values before that call resolves.
+//   They change in the same transaction as the relations, and searches see the new values before its `run` resolves.
 // - A memory gets a job in the transaction that completes it, so that a crash loses none. If two claims run at the same
 //   time, a job goes to at most one of them. `finish` stores nothing for a job that was claimed again meanwhile, or
 //   whose memory or other memories have changed.

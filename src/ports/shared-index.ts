@@ -114,8 +114,8 @@ export interface SharedIndex {
    */
   replace(projectId: ProjectId, memories: readonly ReplacingMemory[]): Promise<ReadonlySet<MemoryKey>>;
   /**
-   * The publications that are stored, with their vectors of these models. Those that were replaced or removed meanwhile
-   * are left out. The packed texts, the first parts and the vectors of all of them are in RAM together.
+   * Those wanted publications that are stored, with their vectors of these models. What was replaced or removed
+   * meanwhile is left out. The packed texts, the first parts and the vectors of all of them are in RAM together.
    */
   publications(wanted: readonly WantedPublication[], models: readonly string[]): Promise<readonly LoadedPublication[]>;
   /** Adds vectors of another model to publications that still have these first chunks; the others are skipped. */

@@ -82,7 +82,7 @@ function tellsOfChange(before: Statement, after: Statement, { changes }: Alignme
   if (!isReplaced && gone.length > 1 && come.length > 1) return false;
   if (come.length === 0 && !after.isEnd) return false; // what was planned has happened
   if (!isSameSubject || !hasKind(shared, "word")) return false;
-  // of the words beside the values: "the dentist is on Tuesday at 3" and "the dentist was moved to Thursday at 5"
+  // words that are no values, as "dentist" in "the dentist is on Tuesday at 3" and "the dentist was moved to Thursday"
   const named = shared.filter((word) => !isFigureOrTime(word));
   const count = (words: Iterable<StatementWord>) => [...words].filter((word) => !isFigureOrTime(word)).length;
   const share = named.length / Math.max(1, Math.min(count(older.values()), count(newer.values())));

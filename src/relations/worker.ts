@@ -21,7 +21,7 @@ const LOOK_MS = 100;
 const LEASE_MS = 60_000;
 /** Longest sleep between two attempts to claim jobs. */
 const IDLE_MS = 30_000;
-/** Pause after a job of the backlog, in milliseconds, so that old stores are worked off beside everything else. */
+/** Pause after a job of the backlog, in milliseconds, so that the backlog does not slow down everything else. */
 const BACKLOG_PAUSE_MS = 50;
 /** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After this many attempts, the memory has no relations. */
 const RETRY_FIRST_MS = 1_000;

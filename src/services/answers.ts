@@ -267,8 +267,8 @@ export class AnswerService {
   }
 
   /**
-   * What is stored of the time that a question asks for and nothing else, in its order; empty if it asks for something
-   * else. Memories that do not say when they happened count by when they were stored if there are no others.
+   * What is stored of a time, in order, if a question asks for nothing but that time; otherwise empty. Memories that do
+   * not say when they happened count by when they were stored, but only if there are no others.
    */
   async #timeline(
     viewer: Viewer,

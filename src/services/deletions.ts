@@ -175,8 +175,8 @@ export class DeletionService {
   }
 
   /**
-   * Deletes matching memories of one page. Returns how many of the memories that it deleted match, without the parts of
-   * containers that do not; null if the deletion has ended.
+   * Deletes matching memories of one page. Returns the deletion, and how many deleted memories match: parts of a
+   * container may not match themselves. Returns null if the deletion has ended.
    */
   async #step(
     transaction: Transaction,
@@ -219,7 +219,7 @@ async function groupsOf(
   return [...(others.length === 0 ? [] : [others.map(({ key }) => key)]), ...withParts.map(({ key }) => [key])];
 }
 
-/** The error for a deletion of another number of memories than the caller expects. */
+/** The Fault if another number of memories matches than the caller expects. */
 export function otherNumber(expected: number, matched: number): Fault {
   return new Fault(
     "invalid_state",

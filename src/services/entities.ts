@@ -43,7 +43,7 @@ export interface EntityListing {
   readonly cursor?: string;
 }
 
-/** An entity, those of the same passages, and passages that mention it, newest first. */
+/** An entity, the other entities of its passages, and passages that mention it, newest first. */
 export interface EntitySurroundings {
   readonly entity: Entity;
   readonly neighbours: readonly (Entity & { readonly weight: number })[];
@@ -215,7 +215,7 @@ export class EntityService {
   ): Promise<readonly Entity[]> {
     const entities = nodes.map(({ hash, name, kind, memories }) => ({ id: ids.ofEntity(hash), name, kind, memories }));
     if (viewer.userId === null) return entities;
-    // the surface form may be that of another user
+    // the name may be written as another user writes it
     const passages = await project.passages(BigUint64Array.from(nodes, ({ chunkKey }) => chunkKey));
     return entities.map((entity, at) => ({ ...entity, name: writtenIn(passages[at]?.text ?? "", entity.name) }));
   }
@@ -227,7 +227,7 @@ function curationOf(notes: readonly EntityNote[], { userId }: Viewer): EntityCur
   for (const { entity, mergedInto } of notes)
     if (mergedInto !== null) merged.push([entity, targetOf(byEntity, entity)]);
   const named = notes.flatMap(({ entity, name }): [EntityHash, string][] => (name === null ? [] : [[entity, name]]));
-  // a name may come from memories of others
+  // a given name may come from memories of other users
   return { merged, named: userId === null ? named : [] };
 }
 

@@ -75,8 +75,8 @@ export class HistoryService {
   }
 
   /**
-   * A memory as it was at `at`; null if it does not exist for this viewer, was accepted later, or its text of then is
-   * not kept.
+   * A memory as it was at `at`; null if it does not exist for this viewer, was accepted later, or its text of that time
+   * is not kept.
    * @throws Fault `invalid_request` as `refuseOutsideHistory`
    */
   async get(viewer: Viewer, id: MemoryId, at: number): Promise<MemoryThen | null> {

@@ -283,7 +283,7 @@ export class MemoryService {
 
   /**
    * Deletes a memory softly: after the transaction, no read or search returns it. With `purges`, the caller calls
-   * `purgeNow` after that. Takes the memories of the files in its file with it. Returns null if the memory does not
+   * `purgeNow` after that. Also deletes the memories of the files in its file. Returns null if the memory does not
    * exist for this viewer.
    */
   async remove(

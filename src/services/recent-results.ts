@@ -173,7 +173,7 @@ function sizeOf(values: Float32Array): number {
   return values.byteLength + ENTRY_BYTES;
 }
 
-/** A hash of texts. Their lengths belong to it, so that no two lists of texts are written alike. */
+/** A hash of texts. It covers their lengths, so that no two lists of texts look the same to it. */
 function keyOf(texts: readonly string[]): string {
   const hash = new Bun.CryptoHasher("sha256");
   for (const text of texts) hash.update(`${text.length}:`).update(text);

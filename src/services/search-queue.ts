@@ -1,6 +1,6 @@
 // The queue of searches, and of everything else for which a caller waits for the models: queries, messages,
 // completions and embeddings. It lets as much begin as keeps the lanes busy (fair-turns.ts says whose turn is next);
-// the rest waits, up to the patience. docs/decisions/077-searches-wait-for-their-turn.md has the reasons.
+// the rest waits, up to `patienceMs`. docs/decisions/077-searches-wait-for-their-turn.md has the reasons.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -64,7 +64,7 @@ export const WAITING_MAX = 1_024;
 /** Maximum size of the calls that wait, in bytes. */
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Units of work; one is about the time of a search in fast. Ratios of single searches: docs/benchmarks.md. */
+/** Units of work; one is about the time of a search in mode `fast`. Ratios of single searches: docs/benchmarks.md. */
 export const UNITS: Readonly<Record<Exclude<QueuedTask, "embeddings">, number>> = {
   fast: 1,
   hybrid: 1.5,
@@ -165,8 +165,8 @@ export class FairQueue implements SearchQueue {
   }
 
   /**
-   * Refuses what has waited for too long, as long as something waits. One timer serves all, because they are in the
-   * order of their arrival.
+   * Refuses work that has waited for too long, as long as something waits. One timer serves all work, because the set
+   * is in the order of arrival.
    */
   async #refuseLate(): Promise<void> {
     const { clock } = this.#options;

@@ -43,7 +43,7 @@ export interface RequestedSearch extends MemoryScope, AskedAt {
   readonly filter: Filter | null;
   /** Whether the ranking says how probable it is that the best passages answer. Default: no. */
   readonly wantsEvidence?: boolean;
-  /** Whether a reader may read the best passages for that. Default: in modes that rerank. */
+  /** Whether a reader may read the best passages for the evidence. Default: in modes that rerank. */
   readonly mayRead?: boolean;
   /** Time whose texts and relations are searched, Unix milliseconds; default: now. */
   readonly knownAt?: number;

@@ -35,9 +35,9 @@ export interface Dialect {
    * They must be short: SQLite finds an element of a list by counting from its beginning.
    */
   rows(lists: Readonly<Record<string, ElementType>>): string;
-  /** The largest of these values. NULL is allowed for none of them. */
+  /** The largest of these values. None of them may be NULL. */
   readonly greatest: OfValues;
-  /** The smallest of these values. NULL is allowed for none of them. */
+  /** The smallest of these values. None of them may be NULL. */
   readonly least: OfValues;
   /** A column with JSON text, to read its fields as text: `${json("settings")} ->> 'name'`. */
   readonly json: OfValue;

@@ -52,9 +52,9 @@ export interface StoreEngine {
   /** Sets the columns of completed memories, and removes waiting contents and imported vectors. */
   completeMemories(session: Session, memories: readonly CompletedRow[]): Promise<readonly MemoryRow[]>;
   /**
-   * Selects the next jobs (`project_key`, `memory_key`, `content_bytes`) of the projects `$projectKeys`, in their
-   * order: of each at most `$share`, those first that have waited longest, without the memories `$chosen`. No other
-   * transaction changes them until this one ends. The other parameters are those of `CLAIMABLE`.
+   * Selects the next jobs (`project_key`, `memory_key`, `content_bytes`) in the order of the projects `$projectKeys`:
+   * of each at most `$share`, the longest waiting first, without the memories `$chosen`. No other transaction changes
+   * the selected jobs until this one ends. The other parameters are those of `CLAIMABLE`.
    */
   readonly nextJobs: Sql;
   /** Gives the jobs of these memories new leases, which grow in their order. Leaves out memories that were removed. */

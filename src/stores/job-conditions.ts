@@ -10,5 +10,5 @@ const SHORT_ENOUGH = ({ keptFile, mediaType }: Dialect) => `(memories.content_by
 /** Condition for jobs whose text may be as long as `$textBytesMax`. */
 export const IS_JOB = (dialect: Dialect) => `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH(dialect)}`;
 
-/** Condition for such jobs that can be claimed at `$now`. */
+/** Condition for jobs of `IS_JOB` that can be claimed at `$now`. */
 export const CLAIMABLE = (dialect: Dialect) => `${IS_JOB(dialect)} AND memories.claimable_at <= $now`;

@@ -41,7 +41,7 @@ export class Outbox {
 
   /**
    * Adds the deliveries of one event per memory, in their order. They are due at once.
-   * @param memories the memories after the change; for `memory.deleted` as they were last
+   * @param memories the memories after the change; for `memory.deleted` before it
    */
   async record(projectKey: bigint, event: MemoryEvent, memories: readonly Memory[]): Promise<void> {
     const { clock, activity, describe, onDeliveries } = this.context;

@@ -11,7 +11,7 @@ function element(name, properties) {
   return Object.assign(document.createElement(name), properties);
 }
 
-// The address of this page without its name, also below the path of a proxy, stands in for the one in the examples.
+// The address of this page without its name, also below the path of a proxy, replaces the one in the examples.
 const address = location.href.split(/[?#]/)[0].replace(/\\/docs$/, "");
 for (const code of document.querySelectorAll("pre code")) {
   if (code.textContent.includes(EXAMPLE)) code.textContent = code.textContent.replaceAll(EXAMPLE, address);

@@ -87,7 +87,7 @@ export function textsField(fields: JsonRecord, name: string): readonly string[] 
 }
 
 /**
- * The body of a request as an object whose fields are all known. A field that nobody knows may be a misspelt scope.
+ * The body of a request as an object. Unknown fields are refused, as one of them may be a misspelt scope.
  * @param ignored fields of mem0 that only shape what its language model does
  * @throws Fault `invalid_request`
  */

@@ -16,7 +16,7 @@ import { storeLayout } from "./layout.ts";
 import { type Moved, type MoveOptions, type MovePace, move } from "./move.ts";
 import type { PublicationLine, SkippedLine } from "./publications.ts";
 
-/** Size of publications, in bytes, from which on they are stored in a transaction. */
+/** Publications are stored in one transaction as soon as they have this size together, in bytes. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 
 /**

@@ -40,7 +40,7 @@ export interface StoreSnapshot {
   readonly rows: Reader;
   /** The texts of published memories, by memory key. */
   contents(keys: readonly bigint[]): Promise<ReadonlyMap<bigint, string>>;
-  /** The largest memory key of a text; 0 if there are none. */
+  /** The largest memory key of a text; 0 if there are no texts. */
   lastText(): Promise<bigint>;
   /** The texts of memories with keys in a range. */
   texts(first: bigint, last: bigint): Promise<readonly TextSum[]>;

@@ -23,7 +23,7 @@ type Asked = string | bigint;
 
 const compiledOf = new Map<Sql, Compiled>();
 
-/** A statement with `$1` for `$name`, and the values of its parameters; null for one that `params` lacks. */
+/** A statement with `$1`, `$2`, … for names, and its values in this order; null for one that `params` lacks. */
 export function bound(sql: Sql, params: Bindings): { readonly sql: string; readonly values: readonly Value[] } {
   let known = compiledOf.get(sql);
   if (known === undefined) {

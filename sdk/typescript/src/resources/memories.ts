@@ -189,7 +189,7 @@ export class Memories {
 
   /**
    * Deletes all memories that meet the conditions, from the newest to the oldest. A large deletion goes on after the
-   * call: `wait` looks until it has ended. With `matched`, the number from `countMatching`, nothing is deleted if
+   * call: `wait` waits until it has ended. With `matched`, the number from `countMatching`, nothing is deleted if
    * another number matches now.
    * @throws ConflictError because of `matched`
    */
