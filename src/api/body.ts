@@ -80,7 +80,7 @@ export class BodyReader {
     return withoutLongTexts(this.#parse(received, bounds));
   }
 
-  /** The bytes of a body; of a large one, the parser that they were given to. */
+  /** The bytes of a body, or for a large one the parser that got them. */
   async #receive(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<Uint8Array | ArrivingJson> {
     const { bytesMax } = bounds;
     const tooLarge = () =>

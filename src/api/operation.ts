@@ -29,7 +29,7 @@ export interface Answer {
   readonly isReplayed?: boolean;
 }
 
-/** The answer of an operation that has nothing to say but that it succeeded. */
+/** The answer of an operation that succeeded and returns nothing. */
 export const NO_CONTENT: Answer = { status: 204, body: null };
 
 /** A body that is sent as it is, such as HTML. */

@@ -23,9 +23,9 @@ const PACKS = "packs/";
 const HASH_BYTES = 32;
 /** A pack is stored when it is this large. */
 const PACK_BYTES = 16 * 1024 * 1024;
-/** Packs that a restore keeps in memory. */
+/** Number of packs that a restore keeps in memory. */
 const PACKS_HELD = 4;
-/** Earlier backups whose parts are not stored again. */
+/** Number of earlier backups whose parts are not stored again. */
 const KNOWN_BACKUPS = 10;
 
 /** A part and where its bytes are. */

@@ -80,7 +80,7 @@ export interface Accounts {
   /** Adds a model that another server computes. Its status is `failed` if that server does not answer. */
   connectModel(request: RemoteRequest): Promise<object>;
   removeModel(id: string): Promise<void>;
-  /** Lets a model compute; returns the checks. */
+  /** Runs a model, and returns the checks of its results. */
   testModel(id: string): Promise<object>;
   /** Asks for a calibration of a model. @param projectId project whose texts are stored with the samples; null: none */
   calibrateModel(id: string, projectId: string | null): Promise<object>;

@@ -1,4 +1,4 @@
-// Work on models for the command line, without a server: adds a model to a data directory, and lets models compute.
+// Work on models for the command line, without a server: adds a model to a data directory, and tests models.
 
 import { downloadedModels } from "../adapters/downloads/optional-models.ts";
 import { createLanes } from "../adapters/inference/lanes.ts";
@@ -55,7 +55,7 @@ export async function addLocalModel(
   }
 }
 
-/** Lets a model compute. @throws Fault `invalid_state` if it cannot */
+/** Runs and checks a model. @throws Fault `invalid_state` if it cannot be used */
 export async function testLocalModel(work: LocalModelWork, { id, status, error }: InstalledModel): Promise<object> {
   const row = await work.store.get(id);
   const test = async (found: FoundModel | null) => {

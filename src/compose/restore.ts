@@ -8,8 +8,8 @@ import { UsageError } from "../kit/flags.ts";
 import type { Log } from "../kit/log.ts";
 
 /**
- * Names that a data directory may have and still counts as empty: its lock, `lost+found` of a file system, folders of
- * earlier builds (binary/installed.ts), and stores that are not complete.
+ * Names in a data directory that still counts as empty: its lock, `lost+found` of a file system, folders of earlier
+ * builds (binary/installed.ts), and stores that are not complete.
  */
 const HARMLESS = /^(lock|lost\+found|runtime.*|restoring)$/;
 

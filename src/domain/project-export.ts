@@ -205,7 +205,7 @@ export const EXPORT_FIELDS = {
     /** Which attributes a caller gave. */
     given: listOf(oneOf(EXTRACTED_FIELDS)),
     extraction: orNull(oneOf(["caller", "llm", "local"])),
-    /** Of the text: number, time when it replaced another one, id of the key that sent it. */
+    /** Number of the text, time when it replaced another one, id of the key that sent it. */
     text_version: { ...count, isOptional: true },
     text_since: { ...count, isOptional: true },
     text_by: { ...text, isOptional: true },

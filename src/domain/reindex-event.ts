@@ -1,4 +1,4 @@
-// What a run of `mneme reindex` tells of its progress and its results.
+// Messages of a run of `mneme reindex` about its progress and results.
 
 import type { ProjectId } from "./ids.ts";
 

@@ -58,7 +58,7 @@ export interface Relation {
   readonly createdAt: number;
 }
 
-/** A relation that a job found: `key` says it of `otherKey`. For `supersedes` and `refines`, `key` is the newer one. */
+/** A relation that a job found, as seen from `key`. For `supersedes` and `refines`, `key` is the newer memory. */
 export interface FoundRelation {
   readonly kind: FoundKind;
   readonly key: MemoryKey;

@@ -12,7 +12,7 @@
  * - `missing_original`: a memory whose kept original is missing
  * - `damaged_original`: a memory whose kept original has another content than was uploaded
  * - `stray_relation`: a relation with a deleted memory, or of memories of different users or agents
- * - `wrong_supersession`: a memory that does not say what its relations say of it
+ * - `wrong_supersession`: a memory that its relations supersede but its row does not, or vice versa
  * - `lost_earlier_text`: an earlier text that neither its row nor the text archive has
  * - `damaged_page`: a page of mneme.sqlite has another content than was last written
  * - `unusable`: a store cannot be opened

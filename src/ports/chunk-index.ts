@@ -205,7 +205,7 @@ export interface GraphOptions {
   readonly certaintyMin: number;
 }
 
-/** Hits of a graph search, best first. They are candidates of the pool that has them. */
+/** Hits of a graph search, best first. They are among the candidates of their pool. */
 export interface GraphHits extends ChunkKeys {
   /** Above 0 and at most 1; the best one equals `certainty`. */
   readonly scores: Float32Array;
@@ -414,7 +414,7 @@ export interface SearchIndex {
   recall(recall: Recall, within: AdmissibleSet): Promise<Pool>;
   /**
    * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
-   * admissible set. Returns the pool with the new hits added, with the kinds of scores that its candidates have.
+   * admissible set. Returns the pool with the new hits, which get every kind of score that its candidates have.
    * @throws OtherModel if another model is live
    */
   walk(query: IndexQuery, seeds: Seeds, pool: Pool, within: AdmissibleSet, options: GraphOptions): Promise<Pool>;
@@ -453,7 +453,7 @@ export interface SearchIndex {
   vectorIndex(): Eventually<VectorIndexState>;
 }
 
-/** What publishes memories of one project. */
+/** Publishes memories of one project. */
 export interface PublishIndex {
   /**
    * @throws OtherModel if a publication has no vectors of the live model; vectors and postings have not changed then,
@@ -474,7 +474,7 @@ export interface PublishIndex {
   hide(memoryKeys: readonly MemoryKey[]): Eventually<void>;
 }
 
-/** What computes the parts of published memories of one project again, and changes its embedding model. */
+/** Computes the parts of published memories of one project again, and changes its embedding model. */
 export interface ModelIndex extends Pick<SearchIndex, "models" | "passages" | "storedVectors"> {
   /**
    * Replaces vectors of the live model, postings and entities of published memories, durably. Their texts and the keys
@@ -557,7 +557,7 @@ export interface PublishedMemories {
   eraseReplaced(): Promise<void>;
 }
 
-/** What keeps the indexes of projects sound and small. */
+/** Keeps the indexes of projects sound and small. */
 export interface IndexMaintenance {
   /**
    * Compares the index of a project with its rows when the server starts. Shows memories that are complete in the

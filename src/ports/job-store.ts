@@ -61,7 +61,7 @@ export interface Job {
   readonly isReindexed: boolean;
 }
 
-/** What a job of a published memory (`JobStore.published`) has in place of work. */
+/** Fields of a job without work, as `JobStore.published` returns it. */
 export const NO_WORK = {
   content: null,
   upload: null,

@@ -21,7 +21,7 @@ export interface PlacedMemory extends Place {
 export interface MapState {
   /** Number of times that places were stored. */
   readonly version: number;
-  /** Number of memories when all places were computed together. */
+  /** Number of memories when all places were last computed together. */
   readonly laidOut: number;
   /** Unix milliseconds. */
   readonly computedAt: number;

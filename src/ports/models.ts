@@ -38,7 +38,7 @@ export interface EmbedOptions {
   readonly share?: string | undefined;
   /** Number of tokens that the whole job still has to embed, with this call. Default: unknown; the call goes last. */
   readonly tokensLeft?: number | undefined;
-  /** Whether a queue before this one bounds such calls. Default: no. */
+  /** Whether another queue limits such calls, and gave this one its turn. Default: no. */
   readonly hasTurn?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: (() => void) | undefined;
@@ -123,10 +123,10 @@ export interface Embedders {
   withFingerprint(fingerprint: string): Embedder | null;
 }
 
-/** What tells an embedder from others. */
+/** The properties that distinguish an embedder from others. */
 export type EmbedderIdentity = Pick<Embedder, "id" | "dimensions" | "fingerprint">;
 
-/** The installed embedders, for those who compute no vectors. */
+/** The installed embedders, for code that computes no vectors. */
 export interface InstalledEmbedders {
   readonly default: EmbedderIdentity;
   readonly ids: Embedders["ids"];
@@ -252,7 +252,7 @@ export interface LocalModels {
   builtInModel(id: string): FoundModel | null;
   /**
    * Opens a model that was added. It is loaded when it is first used.
-   * @throws Error with one sentence for the operator if its files are not here, or are others
+   * @throws Error with one sentence for the operator if its files are missing or have changed
    */
   open(model: Pick<AddedModel, "id" | "manifestSha256">): FoundModel;
 }
@@ -273,7 +273,7 @@ export interface ExaminedModel {
  */
 export interface RemoteModels {
   /**
-   * Lets a model compute, to find out what it is.
+   * Calls a model to find out its properties.
    * @throws Fault `model_unavailable` with one sentence for the operator if it does not answer as its API says
    */
   examine(id: string, remote: RemoteModel, task: AddedTask): Promise<ExaminedModel>;

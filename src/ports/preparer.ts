@@ -12,8 +12,8 @@ import type { Extracted } from "../domain/memory.ts";
 import type { AnyText } from "../kit/pieced-text.ts";
 
 /**
- * Texts with more UTF-8 bytes than this are large: preparing one takes .2 s or more, and embedding it minutes. Of texts
- * of exactly this size, a project has at most four (8 MiB) in progress.
+ * Texts with more UTF-8 bytes than this are large: preparing one takes 0.2 s or more, and embedding it minutes. A
+ * project has at most four texts of exactly this size (8 MiB) in progress.
  */
 export const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 

@@ -66,7 +66,7 @@ export interface RelationStore {
    */
   of(projectId: ProjectId, key: MemoryKey, knownAt?: number): Promise<readonly Relation[]>;
   /**
-   * Sets what a person says of two completed memories of the same user and agent, in place of what stood between them.
+   * Sets what a person says of two completed memories of the same user and agent. Replaces all relations between them.
    * Returns false if a circle of superseding would close; the caller then undoes its transaction.
    * @param by id of the key of the person
    */

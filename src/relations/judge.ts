@@ -39,7 +39,7 @@ export const judgeByRules: Judge = (older, newer) => {
   if (before.isQuestion || after.isQuestion) return null;
   if (before.words.length === 0 || after.words.length === 0) return null;
   if (Math.max(before.words.length, after.words.length) > WORDS_MAX) return null;
-  if (before.isPast) return null; // what was so once stays true
+  if (before.isPast) return null; // a statement about the past stays true
   // an exception from a habit, or what happened on a day
   if (after.isOccasion && !before.isOccasion) return null;
   if (after.namesDay && !before.namesDay && !hasChanged(before, after)) return null;

@@ -10,9 +10,9 @@ import type { Viewer } from "../domain/scope.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import type { ActivityStore } from "../ports/activity-store.ts";
 
-/** Hours that are listed if the request names no begin. */
+/** Number of hours that are listed if the request names no begin. */
 const HOURS_DEFAULT = 24;
-/** Steps that are read without a pause for other requests: up to 10,000 counts, about 10 ms. */
+/** Number of steps that are read without a pause for other requests: up to 10,000 counts, about 10 ms. */
 const PART_STEPS = 100;
 
 const NOTHING: ReadonlyMap<string, number> = new Map();

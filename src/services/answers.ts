@@ -286,7 +286,7 @@ export class AnswerService {
     };
     const told = tellingOf(asked, ranking.results);
     for (const span of spansMeant(asked, time, asOf)) {
-      // `told` is of the first span, which the search preferred
+      // `told` has results for `asked`, the span that the search preferred
       const found = [...(span === asked ? told : []), ...(await within(happenedWithin(span)))];
       if (found.length > 0) return timelineOf(found, request.limit);
     }
@@ -440,7 +440,7 @@ interface Found {
   readonly series: readonly Series[];
   /** The passages to answer from, best first. */
   readonly passages: readonly RankedPassage[];
-  /** What the question names and nothing found is about. */
+  /** What the question names, but no found passage is about. */
   readonly gap: Gap | null;
   readonly isAnswerable: boolean;
 }

@@ -8,7 +8,7 @@ import type { ChangedAttributes } from "../domain/memory-attributes.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 
-/** What parts take over from their container when it changes. Their tags and metadata are their own by then. */
+/** Changes of a container that its parts follow. They get its tags and metadata only when they are created. */
 const FOLLOWED = ["userId", "agentId", "sessionId", "expiresAt"] as const;
 type Followed = Pick<ChangedAttributes, (typeof FOLLOWED)[number]>;
 

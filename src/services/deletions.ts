@@ -21,8 +21,8 @@ import { hideAfterCommit } from "./memories.ts";
 import { countMatching } from "./memory-counts.ts";
 
 /**
- * Memories that one step looks at: it takes about 10 ms if it deletes them all. After that many deletions, parts
- * included, it begins no further container. So at most one container with its parts (at most 1,000) exceeds this.
+ * Number of memories that one step looks at: it takes about 10 ms if it deletes them all. After as many deletions,
+ * parts included, it begins no further container. So at most one container with its parts (at most 1,000) exceeds this.
  */
 const STEP_MEMORIES = 200;
 /** Pause between two steps in milliseconds, so that requests run between them. */

@@ -185,7 +185,7 @@ export class FairTurns<T extends Turn> {
     return project;
   }
 
-  /** Forgets projects that have had no work for a while, and not more than their share before. */
+  /** Forgets projects without recent work that have not used more than their share. */
   #forgetProjects(): void {
     let isIdle = true;
     for (const [id, project] of this.#projects) {

@@ -58,7 +58,7 @@ export interface GenerationRequest {
   /** Passages to answer from, best first. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
-  /** What the question names and no passage is about. */
+  /** What the question names, but no passage is about. */
   readonly gap: Gap | null;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];

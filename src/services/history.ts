@@ -1,5 +1,5 @@
-// The history of memories, and memories as they were at an earlier time (`knownAt`): their texts and relations of then,
-// all other attributes as today.
+// The history of memories, and memories as they were at an earlier time (`knownAt`): with their texts and relations of
+// that time, and all other attributes as today.
 
 import { Fault } from "../domain/fault.ts";
 import type { HistoryEntry } from "../domain/history.ts";
@@ -147,7 +147,7 @@ export class HistoryService {
   }
 }
 
-/** @throws Fault `invalid_request` if `at` lies in the future, or before what is known of the project */
+/** @throws Fault `invalid_request` if `at` lies in the future, or before the project's `HistoryStore.horizon` */
 export async function refuseOutsideHistory(
   { history, clock }: { readonly history: Pick<HistoryStore, "horizon">; readonly clock: Clock },
   projectId: ProjectId,

@@ -126,8 +126,8 @@ export class InstalledModelService {
   }
 
   /**
-   * Lets a remote model compute, and returns it as it is to be added. If it cannot be reached, its status is `failed`;
-   * it is tried again in the background.
+   * Calls a remote model to find out its properties, and returns it with these. If it cannot be reached, its status is
+   * `failed`; it is tried again in the background.
    * @throws Fault `invalid_request`, `invalid_state` if its id is in use
    */
   async examine({ remote: asked, id: chosen }: RemoteRequest): Promise<NewModel> {
@@ -198,7 +198,7 @@ export class InstalledModelService {
     });
   }
 
-  /** Lets a model compute, and says whether the result is right. @throws Fault `model_not_found`, `invalid_state` */
+  /** Runs a model, and checks whether its results are right. @throws Fault `model_not_found`, `invalid_state` */
   async test(id: string): Promise<CheckedModel> {
     const { find, clock } = this.#uses;
     const { status, error } = await this.get(id);

@@ -66,7 +66,7 @@ export interface Original {
 /** Maximum length, in UTF-16 code units, of the contents that are stored without a pause for other requests. */
 const PART_CHARACTERS_MAX = 2_000_000;
 
-/** Failed memories that are put back to `processing` without a pause for other requests. */
+/** Number of failed memories that are put back to `processing` without a pause for other requests. */
 const PART_RETRIED = 100;
 
 /** The result of a change. */
@@ -438,7 +438,7 @@ export class MemoryService {
 
 const NO_COUNTS: ReadonlyMap<string, PartCounts> = new Map();
 
-/** The counts of a memory as it shows them: archives always do, messages if they have attachments. */
+/** The counts that a memory shows: an archive always has them, a message only if it has attachments. */
 function partsOf({ id, source }: Memory, counts: ReadonlyMap<string, PartCounts>): { readonly parts?: PartCounts } {
   const parts = counts.get(id) ?? countsWithoutParts(source);
   return parts === undefined ? {} : { parts };

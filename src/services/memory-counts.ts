@@ -10,9 +10,9 @@ import type { HistoryStore } from "../ports/history-store.ts";
 import type { MemoryConditions, MemoryStore } from "../ports/memory-store.ts";
 import { refuseOutsideHistory } from "./history.ts";
 
-/** Memories that one part counts without reading them: about 2 ms. */
+/** Number of memories that one part counts without reading them: about 2 ms. */
 const PART_COUNTED = 2_000;
-/** Memories that one part reads, and compares with a filter: about 5 ms. */
+/** Number of memories that one part reads, and compares with a filter: about 5 ms. */
 const PART_READ = 200;
 
 /** What the service needs. */

@@ -283,7 +283,7 @@ function* sentencesOf({ memory, passage, content }: Read, userNames: ReadonlySet
   for (const span of sentenceSpans(said)) {
     const text = said.slice(span.start, span.end);
     const at = content.indexOf(text, from);
-    if (at === -1) continue; // the JSON of a conversation has it with escapes
+    if (at === -1) continue; // it is escaped in the JSON of a conversation
     const first = start + codePointsOf(content.slice(0, at));
     from = at + text.length;
     const range = { text, start: first, end: first + codePointsOf(text) };

@@ -74,7 +74,7 @@ export interface OpenStream {
   readonly close: () => void;
 }
 
-/** Pauses before repetitions grow from here, doubled each time, up to the maximum. */
+/** First and longest pause before a repetition, in milliseconds. The pause doubles each time. */
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS_MAX = 8_000;
 /** A longer pause that the server asks for (the end of a monthly quota) is not waited for. */

@@ -13,7 +13,7 @@ export interface WaitOptions {
 }
 
 const WAIT_MS_MAX = 60_000;
-/** Pauses between looks: from the first, growing by half, up to the longest. A short text takes about 50 ms. */
+/** First and longest pause between two looks, in milliseconds. It grows by half. A short text takes about 50 ms. */
 const FIRST_PAUSE_MS = 40;
 const PAUSE_MS_MAX = 1_000;
 

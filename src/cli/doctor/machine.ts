@@ -11,10 +11,10 @@ import { readableBytes } from "../terminal.ts";
 import { bad, type Finding, good, warning } from "./finding.ts";
 
 const GiB = 1024 ** 3;
-/** Least memory, and good memory. A server with the default models takes about 0.7 GiB before the first memory. */
+/** Minimum memory, and memory that is enough. A server with the default models takes about 0.7 GiB without data. */
 const MEMORY_MIN_BYTES = 1 * GiB;
 const MEMORY_GOOD_BYTES = 2 * GiB;
-/** Least number of open files, and a good one. Each open project takes about twenty files, each connection one. */
+/** Minimum number of open files, and one that is enough. An open project takes about twenty files, a connection one. */
 const FILES_MIN = 1_024;
 const FILES_GOOD = 8_192;
 /** Earliest time that the clock can show if it is right: no version of Mneme is older. */
@@ -25,7 +25,7 @@ const CLOCK_SLACK_MS = 60_000;
 /** Extensions of x64 processors that the models use, the best first, as Linux names them. */
 const EXTENSIONS = ["amx_int8", "avx512_vnni", "avx_vnni", "avx2"] as const;
 
-/** Whether the processor has what makes the models fast. */
+/** Whether the processor has an extension that makes the models fast. */
 export function checkProcessor(cpuInfo: string = textIfThere("/proc/cpuinfo"), machine: string = arch()): Finding {
   const name = "processor";
   const { cores } = machineShare();

@@ -140,14 +140,14 @@ export function occurredAt(value: unknown): string {
   return date.toISOString();
 }
 
-/** A memory with details in its metadata. @throws Fault `invalid_request` if the caller's metadata uses the name */
+/** A memory with details in its metadata, under the name `DETAILS`. */
 export function withDetails(memory: Drafted, details: JsonRecord): Drafted {
   const metadata = isRecord(memory.metadata) ? memory.metadata : {};
   const before = isRecord(metadata[DETAILS]) ? metadata[DETAILS] : {};
   return { ...memory, metadata: { ...metadata, [DETAILS]: { ...before, ...details } } };
 }
 
-/** The caller's metadata. @throws Fault `invalid_request` */
+/** The caller's metadata. @throws Fault `invalid_request`, also if it uses the name `DETAILS` */
 export function ownMetadata(fields: JsonRecord): JsonRecord | undefined {
   const metadata = objectField(fields, "metadata");
   if (metadata !== undefined && Object.hasOwn(metadata, DETAILS)) {

@@ -261,7 +261,7 @@ class ProjectImport {
   }
 }
 
-/** @param row the columns that the record names, and those that are the same for all memories of the project */
+/** @param row the columns that are fields of the record, and those with one value for all memories of the project */
 async function insertMemory(session: Session, record: RecordOf<"memory">, row: AnyRow): Promise<boolean> {
   const { id, status, content, title, source, error } = record;
   const isRead = status === "completed";

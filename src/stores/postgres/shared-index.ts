@@ -27,7 +27,7 @@ import { putChunks, putTexts } from "./texts.ts";
 const PAGE_CHANGES = 5_000;
 /** Number of keys of memories that one statement reads. */
 const PAGE_KEYS = 20_000;
-/** Notes of changes that one call removes. */
+/** Maximum number of notes of changes that one call removes. */
 const PRUNED_CHANGES_MAX = 50_000;
 /** Maximum size of the packed parts of one statement in bytes, unless a single part is larger. */
 const STATEMENT_BYTES_MAX = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// RelationStore. A relation is one row, seen from the newer memory, or from the memory of which a person said it.
+// RelationStore. A relation is one row: `memory_key` supersedes, refines or duplicates `other_key`, or does not.
 // relation-rows.ts has its consequences for memories. A job is one row; each claim increases its number of attempts, so
 // that the result of an earlier claim is refused.
 

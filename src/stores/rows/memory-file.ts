@@ -40,7 +40,7 @@ export function originalOf(upload: ReceivedFile | null): string | null {
   return upload?.isOriginal === true && upload.source !== null ? upload.file : null;
 }
 
-/** The column `original_bytes` of a completed memory. Before, `content_bytes` has the size of the file. */
+/** The column `original_bytes` of a completed memory. Until then, `content_bytes` has the size of the file. */
 export function originalBytes(row: Pick<MemoryRow, "source" | "original_file">): number {
   return row.original_file === null ? 0 : (storedSource(row)?.bytes ?? 0);
 }

@@ -11,7 +11,7 @@ import { PageSums } from "./page-sums.ts";
 const PAGE_BYTES = 4_096;
 /**
  * Size of the page cache of a connection that writes. With SQLite's default of 2 MB, the tags of stored memories, which
- * are all over their index, evict pages that the same round needs again; docs/measurements.md has the figures.
+ * are spread over their index, evict pages that are soon needed again; docs/measurements.md has the figures.
  */
 const CACHE_KIB = 16 * 1_024;
 

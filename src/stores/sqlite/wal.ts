@@ -17,7 +17,7 @@ export interface WalContent {
   readonly pageCount: number;
   /** Sum (`usedSumOf`) of the newest committed content of each page, by page number from 1. */
   readonly sums: ReadonlyMap<number, number>;
-  /** Numbers of the pages of which a frame has leftovers in its unused bytes. */
+  /** Numbers of the pages with leftovers in the unused bytes of a frame. */
   readonly withLeftovers: ReadonlySet<number>;
 }
 

@@ -54,7 +54,7 @@ export class InstalledModels {
     return this.#transport.remove((core) => deleteInstalledModel({ ...core, path: { id } }), options);
   }
 
-  /** Lets a model compute, and says whether the result is right. */
+  /** Runs a model, and checks whether its results are right. */
   test(id: string, options?: CallOptions): Promise<ModelTest> {
     return this.#transport.call((core) => testInstalledModel({ ...core, path: { id } }), "always", options);
   }
