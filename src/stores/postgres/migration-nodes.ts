@@ -3,11 +3,11 @@
 
 /** Adds publications, the change sequence and the node of a lease. */
 export const NODES_SCHEMA = `
--- the node that has the lease; it gives up its own leases when it starts
+-- id of the node that has the lease; a node that starts gives up its leases
 ALTER TABLE memories ADD COLUMN leased_by text COLLATE "C";
 ALTER TABLE projects ADD COLUMN sequence bigint NOT NULL DEFAULT 0;
 
--- of the publication; null if it has no chunks, or was stored by an earlier version
+-- key of the publication's first chunk; null if it has none, or was stored by an earlier version
 ALTER TABLE texts ADD COLUMN first_chunk_key bigint;
 CREATE TABLE vector_models (
   model_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -40,7 +40,7 @@ CREATE TABLE kept_files (
   PRIMARY KEY (name, piece)
 );
 
--- until then, one node attempts the delivery
+-- Unix milliseconds until which one node alone attempts the delivery
 ALTER TABLE deliveries ADD COLUMN claimed_until bigint;
 
 -- a transaction has one sequence number per project; its memories are noted under it
@@ -53,9 +53,9 @@ CREATE TABLE project_changes (
 );
 CREATE INDEX project_changes_by_age ON project_changes USING brin (changed_at);
 
--- Every update of a memory that searches may see, before or after it, and every deletion. Claims change only memories
--- in status processing, so they are not noted. The update of the project's row makes the order of the numbers the order
--- of the commits.
+-- Notes every update of a memory that searches may see before or after it, and every deletion. Claims change only
+-- memories in status processing, so they are not noted. The update of the project's row makes the order of the numbers
+-- the order of the commits.
 CREATE FUNCTION note_changed_memories() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
   WITH changed AS (
@@ -73,7 +73,7 @@ END $body$;
 CREATE TRIGGER memories_noted AFTER UPDATE ON memories REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION note_changed_memories();
 
--- The live model of a project is noted as a change of memory 0, which no memory is.
+-- A change of a project's live model is noted as a change of memory 0, which does not exist.
 CREATE FUNCTION note_live_model() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
   WITH numbered AS (
@@ -91,7 +91,7 @@ CREATE TRIGGER live_model_noted AFTER UPDATE ON project_models FOR EACH ROW
  * task.
  */
 export const COORDINATION_SCHEMA = `
--- Unlogged: after a crash of the server they are empty, which grants the requests of one minute again.
+-- Unlogged tables are empty after a crash of the server, which grants the requests of one minute again.
 CREATE UNLOGGED TABLE rate_windows (
   key text COLLATE "C" PRIMARY KEY,
   -- number of requests that were ever counted

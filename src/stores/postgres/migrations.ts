@@ -19,7 +19,7 @@ CREATE TABLE projects (
   name ${TEXT} NOT NULL,
   plan ${TEXT} NOT NULL,
   settings ${TEXT} NOT NULL,
-  -- of the settings
+  -- copied from the settings
   retention_days bigint NOT NULL,
   ${flag("is_default")},
   secret bytea NOT NULL,
@@ -117,7 +117,7 @@ CREATE TABLE memories (
   content_bytes bigint NOT NULL,
   content_sha256 bytea NOT NULL,
   source ${TEXT},
-  -- of the source: the name of the kept file, and the media type of an uploaded file
+  -- copied from the source: the name of the kept file, and the media type of an uploaded file
   file ${TEXT},
   media_type ${TEXT},
   chunk_count bigint NOT NULL DEFAULT 0,
@@ -237,7 +237,7 @@ CREATE TABLE deliveries (
   is_retried bigint NOT NULL DEFAULT 1 CHECK (is_retried IN (0, 1)),
   attempts_counted bigint NOT NULL DEFAULT 0,
   attempts ${TEXT} NOT NULL DEFAULT '[]',
-  -- of the attempts
+  -- copied from the attempts
   last_attempt_at bigint,
   next_attempt_at bigint,
   created_at bigint NOT NULL
@@ -392,7 +392,7 @@ CREATE TABLE imported_vectors (
   memory_key bigint NOT NULL REFERENCES memories ON DELETE CASCADE,
   -- position of the first chunk
   first_chunk bigint NOT NULL,
-  -- of the model
+  -- identifies the model
   fingerprint ${TEXT} NOT NULL,
   -- SHA-256 of what the model read of all chunks, in hexadecimal digits
   inputs_sha256 ${TEXT} NOT NULL,
@@ -423,8 +423,8 @@ UPDATE deliveries SET memory_id = NULL, body = ${BARE_BODY} WHERE memory_id IS N
 
 // Relations between passages, and the jobs that look for them.
 const RELATIONS = `
--- What a passage says of a passage of another memory. memory_key is the newer one of the two, or the one of which a
--- person said it.
+-- What a passage says of a passage of another memory: memory_key supersedes, refines or duplicates other_key, or, for
+-- 'none', has no relation to it.
 CREATE TABLE relations (
   relation_key ${KEY},
   project_key bigint NOT NULL REFERENCES projects,
@@ -433,7 +433,7 @@ CREATE TABLE relations (
   kind ${TEXT} NOT NULL CHECK (kind IN ('supersedes', 'refines', 'duplicates', 'none')),
   state ${TEXT} NOT NULL CHECK (state IN ('active', 'suggested')),
   made_by ${TEXT} NOT NULL CHECK (made_by IN ('rule', 'model', 'llm', 'person')),
-  -- thousandths; null if a person made it, as are the columns below
+  -- thousandths; null, like passages and evidence, if a person made the relation
   confidence bigint,
   -- ordinals of the passages
   own_passage bigint,
@@ -448,16 +448,16 @@ CREATE UNIQUE INDEX relations_of_passages
 CREATE INDEX relations_by_other ON relations (other_key);
 CREATE INDEX relations_by_project ON relations (project_key);
 
--- What follows from them: ids of memories
+-- id of the memory that supersedes this one as a whole, as the relations say
 ALTER TABLE memories ADD COLUMN superseded_by ${TEXT};
--- JSON: the memory that supersedes a passage, by its ordinal; "all" stands for every one
+-- JSON: id of the memory that supersedes a passage, by the passage's ordinal; "all" stands for every passage
 ALTER TABLE memories ADD COLUMN superseded_passages ${TEXT};
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
 -- Completed memories whose relations are to be found
 CREATE TABLE relation_jobs (
   memory_key bigint PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
-  -- 1: the memory was completed before, so no event tells of its relations
+  -- 1: the memory is not newly completed, so no event tells of its relations
   is_backlog bigint NOT NULL CHECK (is_backlog IN (0, 1)),
   -- number of claims: the fencing token of the newest one
   attempts bigint NOT NULL DEFAULT 0,
@@ -582,7 +582,7 @@ CREATE TABLE project_maps (
   project_key bigint PRIMARY KEY REFERENCES projects,
   -- number of times that places were stored
   version bigint NOT NULL,
-  -- number of memories when all places were computed together
+  -- number of memories when all places were last computed together
   laid_out bigint NOT NULL,
   computed_at bigint NOT NULL
 );
@@ -651,13 +651,13 @@ CREATE TABLE case_runs (
   status ${TEXT} NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
   -- names in JSON; null: the mode of each case
   modes ${TEXT},
-  -- searches
+  -- numbers of searches
   done bigint NOT NULL DEFAULT 0,
   skipped bigint NOT NULL DEFAULT 0,
   total bigint NOT NULL,
   -- sums by mode, in JSON
   sums ${TEXT} NOT NULL,
-  -- key of the case where it goes on after, and of its last one
+  -- keys of the case after which the run goes on, and of its last case
   place bigint NOT NULL DEFAULT 0,
   last_case bigint NOT NULL,
   error ${TEXT},
@@ -688,7 +688,7 @@ CREATE TABLE installed_models (
   task ${TEXT} NOT NULL,
   kind ${TEXT} NOT NULL,
   source ${TEXT},
-  -- what the archive must have, in hexadecimal digits
+  -- SHA-256 that the archive must have, in hexadecimal digits
   sha256 ${TEXT},
   -- JSON
   remote ${TEXT},

@@ -6,7 +6,7 @@ CREATE TABLE imported_vectors (
   memory_key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
   -- position of the first chunk
   first_chunk INTEGER NOT NULL,
-  -- of the model
+  -- identifies the model
   fingerprint TEXT NOT NULL,
   -- SHA-256 of what the model read of all chunks, in hexadecimal digits
   inputs_sha256 TEXT NOT NULL,

@@ -463,8 +463,8 @@ CREATE INDEX chats_by_session ON chats (project_key, session_id, chat_key) WHERE
 
 // Relations between passages, and the jobs that look for them.
 const RELATIONS = `
--- What a passage says of a passage of another memory. memory_key is the newer one of the two, or the one of which a
--- person said it.
+-- What a passage says of a passage of another memory: memory_key supersedes, refines or duplicates other_key, or, for
+-- 'none', has no relation to it.
 CREATE TABLE relations (
   relation_key INTEGER PRIMARY KEY AUTOINCREMENT,
   project_key INTEGER NOT NULL REFERENCES projects,
@@ -473,7 +473,7 @@ CREATE TABLE relations (
   kind TEXT NOT NULL CHECK (kind IN ('supersedes', 'refines', 'duplicates', 'none')),
   state TEXT NOT NULL CHECK (state IN ('active', 'suggested')),
   made_by TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'llm', 'person')),
-  -- thousandths; null if a person made it, as are the columns below
+  -- thousandths; null, like passages and evidence, if a person made the relation
   confidence INTEGER,
   -- ordinals of the passages
   own_passage INTEGER,
@@ -488,16 +488,16 @@ CREATE UNIQUE INDEX relations_of_passages
 CREATE INDEX relations_by_other ON relations (other_key);
 CREATE INDEX relations_by_project ON relations (project_key);
 
--- What follows from them: ids of memories
+-- id of the memory that supersedes this one as a whole, as the relations say
 ALTER TABLE memories ADD COLUMN superseded_by TEXT;
--- JSON: the memory that supersedes a passage, by its ordinal; "all" stands for every one
+-- JSON: id of the memory that supersedes a passage, by the passage's ordinal; "all" stands for every passage
 ALTER TABLE memories ADD COLUMN superseded_passages TEXT;
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
 -- Completed memories whose relations are to be found
 CREATE TABLE relation_jobs (
   memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
-  -- 1: the memory was completed before, so no event tells of its relations
+  -- 1: the memory is not newly completed, so no event tells of its relations
   is_backlog INTEGER NOT NULL CHECK (is_backlog IN (0, 1)),
   -- number of claims: the fencing token of the newest one
   attempts INTEGER NOT NULL DEFAULT 0,
@@ -621,7 +621,7 @@ CREATE TABLE project_maps (
   project_key INTEGER PRIMARY KEY REFERENCES projects,
   -- number of times that places were stored
   version INTEGER NOT NULL,
-  -- number of memories when all places were computed together
+  -- number of memories when all places were last computed together
   laid_out INTEGER NOT NULL,
   computed_at INTEGER NOT NULL
 ) STRICT;
@@ -686,13 +686,13 @@ CREATE TABLE case_runs (
   status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
   -- names in JSON; null: the mode of each case
   modes TEXT,
-  -- searches
+  -- numbers of searches
   done INTEGER NOT NULL DEFAULT 0,
   skipped INTEGER NOT NULL DEFAULT 0,
   total INTEGER NOT NULL,
   -- sums by mode, in JSON
   sums TEXT NOT NULL,
-  -- key of the case where it goes on after, and of its last one
+  -- keys of the case after which the run goes on, and of its last case
   place INTEGER NOT NULL DEFAULT 0,
   last_case INTEGER NOT NULL,
   error TEXT,
@@ -711,7 +711,7 @@ CREATE TABLE installed_models (
   task TEXT NOT NULL,
   kind TEXT NOT NULL,
   source TEXT,
-  -- what the archive must have, in hexadecimal digits
+  -- SHA-256 that the archive must have, in hexadecimal digits
   sha256 TEXT,
   -- JSON
   remote TEXT,
