@@ -127,8 +127,19 @@ describe("refusals", () => {
     await expect(guard.check("http://10.0.0.1/", "llm.base_url")).rejects.toMatchObject({
       code: "unsafe_url",
       param: "llm.base_url",
-      message: "The address in llm.base_url is not public.",
+      message:
+        "The address in llm.base_url is not public. The operator of this server can allow it with --webhook-allow.",
     });
+  });
+
+  test("name the setting that would allow the address only where it would", async () => {
+    const messageOf = async (url: string) => (await refusal(url, inside)).message;
+    for (const url of ["http://127.0.0.1/", "http://[::1]/", "http://db.internal/"]) {
+      expect(await messageOf(url)).toContain("--webhook-allow");
+    }
+    for (const url of ["ftp://db.internal/", "http://user@db.internal/", "http://db.internal:0/", "nonsense"]) {
+      expect(await messageOf(url)).not.toContain("--webhook-allow");
+    }
   });
 
   test("do not reveal whether an internal name exists, nor its addresses", async () => {

@@ -8,6 +8,9 @@ import { LIMITS } from "../../domain/limits.ts";
 import type { AddressGuard } from "../../ports/outbound.ts";
 import { type AllowList, isGloballyRoutable, isHostName } from "./addresses.ts";
 
+/** What the caller of a refused address can ask for. The setting is in settings/outbound.ts. */
+const REMEDY = "The operator of this server can allow it with --webhook-allow.";
+
 /**
  * Resolves a host name to IPv4 (dotted decimal) or IPv6 addresses. If the name does not resolve, rejects or returns no
  * address.
@@ -40,6 +43,13 @@ export interface GuardOptions extends Admission {
  */
 export class UnsafeTarget extends Error {
   override readonly name = "UnsafeTarget";
+  /** Whether an allow list could admit it. */
+  readonly isAllowable: boolean;
+
+  constructor(message: string, { isAllowable = false, ...options }: ErrorOptions & { isAllowable?: boolean } = {}) {
+    super(message, options);
+    this.isAllowable = isAllowable;
+  }
 }
 
 /** A parsed URL. */
@@ -62,7 +72,8 @@ export function createAddressGuard({
         await admittedAddresses(parseTarget(url), { allow, resolve: withTimeout(resolve, resolveTimeoutMs) });
       } catch (cause) {
         if (!(cause instanceof UnsafeTarget)) throw cause;
-        throw new Fault("unsafe_url", `The address in ${param} ${cause.message}.`, { param, cause });
+        const remedy = cause.isAllowable ? ` ${REMEDY}` : "";
+        throw new Fault("unsafe_url", `The address in ${param} ${cause.message}.${remedy}`, { param, cause });
       }
     },
   };
@@ -103,10 +114,11 @@ export async function admittedAddresses(
 ): Promise<readonly string[]> {
   const isAdmitted = (address: string) => isGloballyRoutable(address) || allow.allowsAddress(address);
   if (isLiteralAddress) {
-    if (!isAdmitted(host)) throw new UnsafeTarget("is not public");
+    if (!isAdmitted(host)) throw new UnsafeTarget("is not public", { isAllowable: true });
     return [host];
   }
-  const unsafe = (cause?: unknown) => new UnsafeTarget("does not resolve to public addresses only", { cause });
+  const unsafe = (cause?: unknown) =>
+    new UnsafeTarget("does not resolve to public addresses only", { cause, isAllowable: true });
   const addresses = await resolve(host).catch((cause) => {
     throw unsafe(cause);
   });
