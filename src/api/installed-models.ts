@@ -83,6 +83,25 @@ export function installedModelOperations(
     }),
 
     changing({
+      name: "retryInstalledModel",
+      group: "Models",
+      summary: "Fetch and check the files of a model again whose installation has failed.",
+      method: "POST",
+      path: "/v1/installed-models/:id/retry",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 202: schema.InstalledModel },
+      faults: ["model_not_found", "invalid_state"],
+      change: async (tx, { params }) => {
+        await models.retry(tx, params.id ?? "");
+        return params.id ?? "";
+      },
+      answer: () => ({ status: 202, body: null }),
+      finish: async ({ status }, id) => ({ status, body: installedModelView(await models.get(id)) }),
+    }),
+
+    changing({
       name: "deleteInstalledModel",
       group: "Models",
       summary: "Delete a model that was added, with its files. One that a project uses cannot be deleted.",

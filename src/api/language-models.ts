@@ -11,15 +11,19 @@ export function languageModelOperation(models: LanguageModelService): Operation 
   return changing({
     name: "testLanguageModel",
     group: "Projects",
-    summary: "Call the language model of the project, and each of its fallbacks, with a short question.",
+    summary:
+      "Call the language model of the project, and each of its fallbacks, with a short question; with a body, those of settings that are not stored yet.",
     method: "POST",
     path: "/v1/project/llm/test",
     scope: "project",
     isForConfinedKeys: false,
     query: schema.OfProject,
+    body: schema.TestLanguageModel,
+    isBodyOptional: true,
     answers: { 200: schema.LlmTest },
-    faults: ["project_not_found"],
-    prepare: ({ principal, query, signal }) => models.test(principal, namedProjectId(query.projectId), signal),
+    faults: ["project_not_found", "unsafe_url"],
+    prepare: ({ principal, query, body, signal }) =>
+      models.test(principal, namedProjectId(query.projectId), body.llm ?? null, signal),
     change: async (_tx, _call, test) => test,
     answer: (test) => ({ status: 200, body: llmTestView(test) }),
   });

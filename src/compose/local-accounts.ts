@@ -8,6 +8,7 @@ import { downloadedModels } from "../adapters/downloads/optional-models.ts";
 import { readAddedModel, toBuiltIn } from "../adapters/inference/local-models.ts";
 import { readModels } from "../adapters/inference/model-files.ts";
 import { createModelFiles } from "../adapters/installation/model-folder.ts";
+import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createRemoteModels } from "../adapters/remote-models/remote-models.ts";
 import { checkFuture } from "../api/drafts.ts";
 import { projectEmbedderView } from "../api/embedders.ts";
@@ -261,9 +262,10 @@ class LocalAccounts implements Accounts {
       model: connectLanguageModel(config, new Metrics(), clock),
       operator: operatorLlm(config),
       monthlyTokens: new MonthlyTokens(localMonthlyTokens(this.#accounts), clock),
+      guard: createAddressGuard({ allow: config.webhookAllow }),
     });
     const { signal } = new AbortController();
-    return llmTestView(await models.test(await this.#admin(), projectId as ProjectId | null, signal));
+    return llmTestView(await models.test(await this.#admin(), projectId as ProjectId | null, null, signal));
   }
 
   close(): void {

@@ -204,7 +204,7 @@ export function createOperations(
     profiles: uses.profiles,
     keys: new KeyService(accounts),
     projects: uses.projects,
-    languageModels: new LanguageModelService({ accounts, model, operator, monthlyTokens }),
+    languageModels: new LanguageModelService({ accounts, model, operator, monthlyTokens, guard }),
     projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),
     cases: new CaseService({ cases: stores.cases, wakeRuns: () => runner.wake() }),
     system: uses.system,

@@ -126,6 +126,22 @@ export class InstalledModelService {
   }
 
   /**
+   * Fetches and checks the files of a model again, whose installation has failed.
+   * @throws Fault `model_not_found`; `invalid_state` if it has not failed, or has no files
+   */
+  async retry(tx: Transaction, id: string): Promise<void> {
+    const model = await tx.installedModels.get(id);
+    if (model === null && !this.#uses.builtIn.some((one) => one.id === id)) throw unknownModel(id);
+    if (model?.kind !== "installed" || model.status !== "failed") {
+      const isTried = model?.kind === "remote" && model.status === "failed";
+      const why = isTried ? "its server is tried again by itself." : "its installation has not failed.";
+      throw new Fault("invalid_state", `The model ${id} cannot be installed again: ${why}`);
+    }
+    await tx.installedModels.change(id, { status: "downloading", progress: null, error: null });
+    tx.afterCommit(this.#uses.wakeInstaller);
+  }
+
+  /**
    * Calls a remote model to find out its properties, and returns it with these. If it cannot be reached, its status is
    * `failed`; it is tried again in the background.
    * @throws Fault `invalid_request`, `invalid_state` if its id is in use

@@ -4,10 +4,12 @@ import type { AllowedModels, MonthlyTokens } from "../account/monthly-tokens.ts"
 import type { ProjectId } from "../domain/ids.ts";
 import { type ConfiguredLlm, estimatedTokens, llmOf, type OperatorLlm } from "../domain/language-model.ts";
 import type { LlmProvider } from "../domain/project.ts";
-import type { Principal } from "../domain/scope.ts";
+import { allows, type Principal } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import { type LanguageModel, LlmError, type LlmMessage, type LlmUsage } from "../ports/language-model.ts";
+import type { AddressGuard } from "../ports/outbound.ts";
 import { projectFor, unknownProject } from "./keys.ts";
+import { changedLlm, checkNewAddresses, type LlmChange } from "./llm-settings.ts";
 
 const MESSAGES: readonly LlmMessage[] = [
   { role: "system", content: "You are a language model whose connection is tested. Answer in one word." },
@@ -43,6 +45,7 @@ export interface LanguageModelDependencies {
   readonly model: Pick<LanguageModel, "complete">;
   readonly operator: OperatorLlm;
   readonly monthlyTokens: MonthlyTokens;
+  readonly guard: AddressGuard;
 }
 
 /** The language models of projects. */
@@ -52,16 +55,24 @@ export class LanguageModelService {
   /**
    * Calls the language model of a project and its fallbacks, each on its own, and counts the tokens in its usage.
    * @param named another project; null: that of the caller
-   * @throws Fault `insufficient_scope`, `project_not_found`
+   * @param change settings to test as if they were stored; null: the stored ones
+   * @throws Fault `insufficient_scope`, `project_not_found`; `unsafe_url` for an address in `change`
    */
-  async test(principal: Principal, named: ProjectId | null, signal: AbortSignal): Promise<LlmTest> {
-    const { accounts, operator, monthlyTokens } = this.uses;
+  async test(
+    principal: Principal,
+    named: ProjectId | null,
+    change: LlmChange | null,
+    signal: AbortSignal,
+  ): Promise<LlmTest> {
+    const { accounts, operator, monthlyTokens, guard } = this.uses;
     const projectId = await projectFor(accounts, principal, named);
-    const settings = (await accounts.project(projectId))?.settings;
-    if (settings === undefined) throw unknownProject(projectId);
-    const { provider, model } = settings.llm;
+    const stored = (await accounts.project(projectId))?.settings.llm;
+    if (stored === undefined) throw unknownProject(projectId);
+    if (change !== null) await checkNewAddresses(guard, principal, stored, change);
+    const settings = change === null ? stored : changedLlm(stored, change, allows(principal, "admin"));
+    const { provider, model } = settings;
     const nothing = (message: string): LlmTest => ({ models: [{ ok: false, provider, model, ms: 0, message }] });
-    const models = llmOf(settings.llm, operator);
+    const models = llmOf(settings, operator);
     if (models === null) return nothing("No language model is configured: set its address and its name.");
     const tokens = models.length * (PROMPT_TOKENS + OUTPUT_TOKENS);
     let allowed: AllowedModels;

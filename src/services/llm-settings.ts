@@ -1,8 +1,11 @@
 // Changes of a project's language model settings. A key belongs to the address that it was given for, and is never sent
 // to another one. So does the trust that an admin gave to an address.
 
+import { Fault } from "../domain/fault.ts";
 import { PROVIDER_ADDRESSES } from "../domain/language-model.ts";
 import { DEFAULT_LLM_MODEL, type LlmModelSettings, type LlmProvider, type LlmSettings } from "../domain/project.ts";
+import { allows, type Principal } from "../domain/scope.ts";
+import type { AddressGuard } from "../ports/outbound.ts";
 
 /** A language model as a caller sends it. A setting that is left out stays unchanged; null restores the default. */
 export interface LlmModelChange extends Partial<Omit<LlmModelSettings, "provider" | "is_address_trusted">> {
@@ -31,6 +34,26 @@ export function changedLlm(current: LlmSettings, change: LlmChange, isByAdmin: b
     ...changed,
     fallbacks: (fallbacks ?? []).map((fallback, index) => newFallback(current, fallback, index, isByAdmin)),
   };
+}
+
+/**
+ * Checks the new addresses in a change: an admin may choose any address, others only a public one.
+ * @throws Fault `unsafe_url`
+ */
+export async function checkNewAddresses(
+  guard: AddressGuard,
+  principal: Principal,
+  current: LlmSettings,
+  change: LlmChange,
+): Promise<void> {
+  for (const { address, param } of newAddresses(current, change)) {
+    if (!allows(principal, "admin")) {
+      await guard.check(address, param);
+      continue;
+    }
+    const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
+    if (!isWeb) throw new Fault("unsafe_url", `'${param}' must be an http or https address.`, { param });
+  }
 }
 
 /** The addresses in a change that are not those of the current settings, and where the request names them. */

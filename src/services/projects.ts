@@ -35,7 +35,7 @@ import type { UploadFiles } from "../ports/upload-files.ts";
 import type { Listing } from "../ports/user-store.ts";
 import { tuningOf } from "../retrieval/modes.ts";
 import { projectFor, unknownProject } from "./keys.ts";
-import { changedLlm, type LlmChange, newAddresses } from "./llm-settings.ts";
+import { changedLlm, checkNewAddresses, type LlmChange } from "./llm-settings.ts";
 
 /** Settings as a caller sends them. A setting that is left out stays unchanged; null restores the default. */
 export interface SettingsChange {
@@ -106,20 +106,11 @@ export class ProjectService {
     return this.#uses.accounts.usage(principal.projectId);
   }
 
-  /**
-   * Checks the addresses of language models before a change: an admin may choose any address, others only a public one.
-   * @throws Fault `unsafe_url`
-   */
+  /** See `checkNewAddresses`. @throws Fault `unsafe_url` */
   async checkAddress(principal: Principal, change: SettingsChange, named: ProjectId | null): Promise<void> {
     const current = named === null ? null : await this.#uses.accounts.project(named);
-    for (const { address, param } of newAddresses(current?.settings.llm ?? DEFAULT_SETTINGS.llm, change.llm ?? {})) {
-      if (!allows(principal, "admin")) {
-        await this.#uses.guard.check(address, param);
-        continue;
-      }
-      const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
-      if (!isWeb) throw new Fault("unsafe_url", `'${param}' must be an http or https address.`, { param });
-    }
+    const llm = current?.settings.llm ?? DEFAULT_SETTINGS.llm;
+    await checkNewAddresses(this.#uses.guard, principal, llm, change.llm ?? {});
   }
 
   /** See `createProject`. */

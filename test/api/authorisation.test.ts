@@ -396,6 +396,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   }),
   "GET /installed-models/{}": () => ({ target: `/installed-models/${DEFAULT}` }),
   "DELETE /installed-models/{}": () => ({ target: "/installed-models/elsewhere" }),
+  "POST /installed-models/{}/retry": () => ({ target: `/installed-models/${DEFAULT}/retry` }),
   "POST /installed-models/{}/test": () => ({ target: `/installed-models/${DEFAULT}/test` }),
   "POST /installed-models/{}/calibrate": () => ({ target: `/installed-models/${DEFAULT}/calibrate`, body: {} }),
   "DELETE /installed-models/{}/calibrate": () => ({ target: `/installed-models/${DEFAULT}/calibrate` }),
@@ -450,8 +451,8 @@ function takesUser({ path, query: parameters, body }: Promised): boolean {
 function foreign({ method, path, successes }: Promised): Expected {
   const [, collection = ""] = path.split("/");
   if (collection === "graph" && path !== "/graph/entities") return { status: 404, code: "entity_not_found" };
-  // built-in models have their curves
-  if (path === "/installed-models/{}/calibrate") return { status: 409, code: "invalid_state" };
+  // built-in models have their curves, and are installed
+  if (/^.installed-models.\{\}.(calibrate|retry)$/.test(path)) return { status: 409, code: "invalid_state" };
   if (path === "/cases/runs/{}") return { status: 404, code: "run_not_found" };
   const code = `${collection.replace(/ies$/, "y").replace(/s$/, "")}_not_found`;
   const isMade = routeOf({ method, path }) === "POST /users/{}/events"; // a user of the other project
@@ -933,7 +934,7 @@ describe("the owner", () => {
   /** Deletions run last, in this order: each resource is deleted after those that depend on it. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
   const isOfEmbedder = ({ method, path }: Promised) => method === "DELETE" && path.includes("/embedder");
-  const isOfCalibration = ({ path }: Promised) => path === "/installed-models/{}/calibrate";
+  const isOfCalibration = ({ path }: Promised) => /^.installed-models.\{\}.(calibrate|retry)$/.test(path);
   const rank = (operation: Promised) => {
     if (operation.method !== "DELETE" || isOfEmbedder(operation)) return 0;
     return 1 + ENDS.indexOf(operation.path.split("/")[1] ?? "");
@@ -946,7 +947,7 @@ describe("the owner", () => {
       const key = operation.scope === "admin" ? TEST_KEY : twin.owner;
       const { status, text } = await send(operation.method, key, askOf(operation, twin));
       // a change of the model that has ended cannot be cancelled, one that has not keeps no earlier vectors
-      // and built-in models have their curves
+      // and built-in models have their curves and are installed
       const isRefused = (isOfEmbedder(operation) || isOfCalibration(operation)) && status === 409;
       if (!operation.successes.includes(status) && !isRefused)
         found.push(`${routeOf(operation)}: ${status} ${text}`.slice(0, 300));

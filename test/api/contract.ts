@@ -303,7 +303,7 @@ export const OPERATIONS: readonly Promised[] = [
 
   promised("GET /project", project, [200], false, { query: ["projectId"] }),
   promised("PUT /project", project, [200], false, { query: ["projectId"], body: PROJECT }),
-  promised("POST /project/llm/test", project, [200], false, { query: ["projectId"] }),
+  promised("POST /project/llm/test", project, [200], false, { query: ["projectId"], body: ["llm"] }),
   promised("POST /projects", admin, [201], true, { body: PROJECT, required: ["name"] }),
   promised("GET /projects", admin, [200], false, { query: PAGE }),
   promised("GET /projects/{}", admin, [200], false),
@@ -319,6 +319,7 @@ export const OPERATIONS: readonly Promised[] = [
   promised("POST /installed-models", admin, [201, 202], false, { body: ["source", "remote", "sha256", "id"] }),
   promised("GET /installed-models/{}", admin, [200], false),
   promised("DELETE /installed-models/{}", admin, [204], false),
+  promised("POST /installed-models/{}/retry", admin, [202], false),
   promised("POST /installed-models/{}/test", admin, [200], false),
   promised("POST /installed-models/{}/calibrate", admin, [202], false, { body: ["projectId"] }),
   promised("DELETE /installed-models/{}/calibrate", admin, [204], false),

@@ -135,6 +135,23 @@ describe("addInstalledModel", () => {
     expect((await mneme.call("DELETE", "/v1/installed-models/broken")).status).toBe(204);
   });
 
+  test("202: a model that failed is installed again, when its files are mended; no other model is", async () => {
+    offer("mended", ENGLISH, (manifest) => {
+      manifest.sha256 = "0".repeat(64);
+    });
+    await add({ source: "mended", id: "again" });
+    expect((await ended("again")).status).toBe("failed");
+    offer("mended", ENGLISH);
+    const { status, body } = await mneme.call("POST", "/v1/installed-models/again/retry");
+    expect([status, body.error]).toEqual([202, null]);
+    expect((await ended("again")).status).toBe("ready");
+    for (const id of ["again", ENGLISH]) {
+      expectFault(await mneme.call("POST", `/v1/installed-models/${id}/retry`), 409, "invalid_state");
+    }
+    expectFault(await mneme.call("POST", "/v1/installed-models/nowhere/retry"), 404, "model_not_found", "id");
+    expect((await mneme.call("DELETE", "/v1/installed-models/again")).status).toBe(204);
+  });
+
   test("a folder in its place stays there when the model fails, or is deleted", async () => {
     const model = () => existsSync(join(mneme.dataDir, "models/in-place/model.onnx"));
     offer("in-place", ENGLISH, (manifest) => {

@@ -54,8 +54,8 @@ async function settled(id: string, key: Record<string, string>) {
   return memory.body;
 }
 const ask = (key: Record<string, string>) => mneme.call("POST", "/v1/memories/query", QUESTION, key);
-const tested = (key: Record<string, string>, query = "") =>
-  mneme.call("POST", `/v1/project/llm/test${query}`, undefined, key);
+const tested = (key: Record<string, string>, query = "", body?: object) =>
+  mneme.call("POST", `/v1/project/llm/test${query}`, body, key);
 const tokensOf = async (key: Record<string, string>) =>
   (await mneme.call("GET", "/v1/usage", undefined, key)).body.tokens;
 
@@ -219,6 +219,33 @@ describe("testLanguageModel", () => {
     expectFault(await tested(bearer(mneme.addKey(["memories:read"], id))), 403, "insufficient_scope");
     expectFault(await tested(bearer(mneme.addKey(["project"], id, { userId: "ada" }))), 403, "insufficient_scope");
     expect((await tested(key)).status).toBe(200);
+  });
+
+  test("200: settings in the body are tested and not stored, and a stored key goes to its own address only", async () => {
+    const { id, key } = await project({ base_url: first.baseUrl, model: "one", api_key: "sk-first" });
+    const body = { llm: { model: "two", fallbacks: [{ base_url: first.baseUrl, model: "three" }] } };
+    const same = await tested(key, "", body);
+    expect([same.body.model, same.body.fallbacks.map(({ model }: { model: string }) => model)]).toEqual([
+      ...["two", ["three"]],
+    ]);
+    expect((await mneme.call("GET", "/v1/project", undefined, key)).body.llm).toMatchObject({
+      ...{ model: "one", fallbacks: [] },
+    });
+    const elsewhere = { llm: { base_url: second.baseUrl, model: "two" } };
+    second.answer(() => new Response(wireAnswer(WIRES.openai, ["ready"], { usage: { prompt: 5, completion: 1 } })));
+    await mneme.call("POST", `/v1/project/llm/test?projectId=${id}`, elsewhere);
+    expect(second.calls.length).toBe(1);
+    expect(JSON.stringify(second.calls)).not.toContain("sk-first");
+    expect(JSON.stringify(first.calls)).toContain("sk-first");
+  });
+
+  test("400: an address in the body that only an operator may choose is not called", async () => {
+    const { key } = await project({ base_url: first.baseUrl, model: "one" });
+    const inner = { llm: { base_url: "http://10.0.0.1/v1", model: "m" } };
+    expectFault(await tested(key, "", inner), 400, "unsafe_url", "llm.base_url");
+    const fallback = { llm: { fallbacks: [{ base_url: "http://10.0.0.1/v1", model: "m" }] } };
+    expectFault(await tested(key, "", fallback), 400, "unsafe_url", "llm.fallbacks[0].base_url");
+    expect(first.calls).toEqual([]);
   });
 
   test("follows no redirect", async () => {

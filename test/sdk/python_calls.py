@@ -221,6 +221,7 @@ def check(make):  # noqa: PLR0915
     assert mneme.project.update(retention_days=7).retention_days == 7
     assert mneme.project.embedder().project_id == own.id
     assert mneme.project.test_llm().ok is False
+    assert mneme.project.test_llm({"model": "not stored"}).model == "not stored"
     project = mneme.projects.create("another", retention_days=3)
     assert mneme.projects.update(project.id, name="other").name == "other"
     assert mneme.projects.get(project.id).retention_days == 3
@@ -259,6 +260,7 @@ def check(make):  # noqa: PLR0915
     for attempt in (
         lambda: mneme.installed_models.add("nowhere"),
         lambda: mneme.installed_models.delete("nowhere"),
+        lambda: mneme.installed_models.retry("nowhere"),
         lambda: mneme.installed_models.calibrate("nowhere"),
         lambda: mneme.installed_models.cancel_calibration("nowhere"),
     ):

@@ -171,6 +171,7 @@ const own = await mneme.project.get();
 assert.equal((await mneme.project.update({ retention_days: 7 })).retention_days, 7);
 assert.equal((await mneme.project.embedder()).projectId, own.id);
 assert.equal((await mneme.project.testLlm()).ok, false);
+assert.equal((await mneme.project.testLlm({ llm: { model: "not stored" } })).model, "not stored");
 const project = await mneme.projects.create({ name: "another" });
 assert.equal((await mneme.projects.update(project.id, { name: "other" })).name, "other");
 assert.equal((await mneme.projects.get(project.id)).name, "other");
@@ -204,6 +205,7 @@ assert.equal((await mneme.installedModels.setReranker(own.id, reranker)).reranke
 await mneme.installedModels.setReranker(own.id, null);
 await assert.rejects(mneme.installedModels.add({ source: "nowhere" }), sdk.InvalidRequestError);
 await assert.rejects(mneme.installedModels.delete("nowhere"), sdk.NotFoundError);
+await assert.rejects(mneme.installedModels.retry("nowhere"), sdk.NotFoundError);
 await assert.rejects(mneme.installedModels.calibrate("nowhere"), sdk.NotFoundError);
 await assert.rejects(mneme.installedModels.cancelCalibration("nowhere"), sdk.NotFoundError);
 

@@ -242,6 +242,14 @@ const testedModel = {
   ms: Type.Integer({ description: "duration of the call in milliseconds" }),
   message: Text({ description: "one sentence: that the model answered, or why it did not" }),
 };
+/** Body of testLanguageModel. */
+export const TestLanguageModel = Body({
+  llm: Type.Optional({
+    ...Llm,
+    description:
+      "a change of the settings, as in updateProject, that is tested but not stored; default: the stored settings",
+  }),
+});
 /** Answer of testLanguageModel: the result for a project's language model and for each fallback. */
 export const LlmTest = Type.Object(
   { ...testedModel, fallbacks: Type.Array(Type.Object(testedModel)) },

@@ -7584,7 +7584,60 @@ export type GetUsageResponses = {
 export type GetUsageResponse = GetUsageResponses[keyof GetUsageResponses];
 
 export type TestLanguageModelData = {
-    body?: never;
+    body?: {
+        /**
+         * a change of the settings, as in updateProject, that is tested but not stored; default: the stored settings
+         */
+        llm?: {
+            /**
+             * protocol of `base_url`; default `openai`
+             */
+            provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+            /**
+             * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+             */
+            base_url?: string | null;
+            model?: string | null;
+            /**
+             * never part of an answer
+             */
+            api_key?: string | null;
+            temperature?: number | null;
+            max_output_tokens?: number | null;
+            /**
+             * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+             */
+            monthly_token_limit?: number | null;
+            /**
+             * whether the models see pictures: then they describe those of files, at most 20 per file, within `daily_token_limit`; default false
+             */
+            vision?: boolean | null;
+            /**
+             * models that are called in order while the first one fails. The list replaces the one before; without `api_key`, a fallback keeps the key that it had at the same address
+             */
+            fallbacks?: Array<{
+                /**
+                 * protocol of `base_url`; default `openai`
+                 */
+                provider?: 'openai' | 'ollama' | 'anthropic' | 'gemini' | null;
+                /**
+                 * such as `https://api.example.com/v1` (openai) or `http://127.0.0.1:11434` (ollama); anthropic and gemini have a default; null: the operator's service
+                 */
+                base_url?: string | null;
+                model?: string | null;
+                /**
+                 * never part of an answer
+                 */
+                api_key?: string | null;
+                temperature?: number | null;
+                max_output_tokens?: number | null;
+                /**
+                 * maximum number of tokens that the project uses per calendar month (UTC). Once it is reached, the model is not called: answers fail with `llm_error`, and ingestion extracts locally. null: unlimited
+                 */
+                monthly_token_limit?: number | null;
+            }> | null;
+        };
+    };
     headers?: {
         /**
          * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
@@ -7604,6 +7657,7 @@ export type TestLanguageModelData = {
 export type TestLanguageModelErrors = {
     /**
      * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     * - `unsafe_url`: The URL is not http or https, its host does not resolve, or it leads to a network that is not public.
      */
     400: Error;
     /**
@@ -7619,6 +7673,14 @@ export type TestLanguageModelErrors = {
      * - `project_not_found`: There is no such project.
      */
     404: Error;
+    /**
+     * - `payload_too_large`: The body or file is larger than 100 MB.
+     */
+    413: Error;
+    /**
+     * - `unsupported_media_type`: The operation does not accept this Content-Type, or the format of the file is not supported.
+     */
+    415: Error;
     /**
      * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
      */
@@ -8805,6 +8867,72 @@ export type GetInstalledModelResponses = {
 };
 
 export type GetInstalledModelResponse = GetInstalledModelResponses[keyof GetInstalledModelResponses];
+
+export type RetryInstalledModelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for the request: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the installed-model.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/installed-models/{id}/retry';
+};
+
+export type RetryInstalledModelErrors = {
+    /**
+     * - `invalid_request`: A field, parameter or header is missing, unknown or malformed; `param` names it.
+     */
+    400: Error;
+    /**
+     * - `missing_api_key`: The request has no `Authorization: Bearer ctx_…` header.
+     * - `invalid_api_key`: The API key is unknown, expired or revoked.
+     */
+    401: Error;
+    /**
+     * - `insufficient_scope`: The API key lacks the scope, or is confined to another user.
+     */
+    403: Error;
+    /**
+     * - `model_not_found`: There is no such model for this operation.
+     */
+    404: Error;
+    /**
+     * - `invalid_state`: The resource is not in a state that allows this.
+     */
+    409: Error;
+    /**
+     * - `rate_limit_exceeded`: Too many requests in the last 60 seconds; `Retry-After` says how long to wait.
+     */
+    429: Error;
+    /**
+     * - `internal_error`: Something failed inside the server; its log has the details under the `request_id`.
+     */
+    500: Error;
+    /**
+     * - `overloaded`: The server is busy; `retry_after_seconds` says when to try again.
+     * - `unavailable`: The database cannot be used at the moment, the data is being moved, or this node answers no requests; `retry_after_seconds` says when to try again.
+     */
+    503: Error;
+};
+
+export type RetryInstalledModelError = RetryInstalledModelErrors[keyof RetryInstalledModelErrors];
+
+export type RetryInstalledModelResponses = {
+    /**
+     * Accepted; processing continues in the background.
+     */
+    202: InstalledModel;
+};
+
+export type RetryInstalledModelResponse = RetryInstalledModelResponses[keyof RetryInstalledModelResponses];
 
 export type TestInstalledModelData = {
     body?: never;

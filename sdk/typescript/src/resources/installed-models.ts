@@ -10,6 +10,7 @@ import {
   listInstalledModels,
   type ModelTest,
   type Project,
+  retryInstalledModel,
   setProjectReranker,
   testInstalledModel,
 } from "../core/index.ts";
@@ -52,6 +53,11 @@ export class InstalledModels {
   /** Deletes a model that was added, with its files. No project may use it. */
   delete(id: string, options?: CallOptions): Promise<void> {
     return this.#transport.remove((core) => deleteInstalledModel({ ...core, path: { id } }), options);
+  }
+
+  /** Fetches and checks the files of a model again whose installation has failed. */
+  retry(id: string, options?: CallOptions): Promise<InstalledModel> {
+    return this.#transport.call((core) => retryInstalledModel({ ...core, path: { id } }), "always", options);
   }
 
   /** Runs a model, and checks whether its results are right. */

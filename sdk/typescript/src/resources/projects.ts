@@ -49,9 +49,13 @@ export class OwnProject {
     return this.#transport.call((core) => getActivity({ ...core, query: params }), "always", options);
   }
 
-  /** Calls the language model of the project, and each of its fallbacks, with a short question. */
-  testLlm(options?: CallOptions): Promise<LlmTest> {
-    return this.#transport.call((core) => testLanguageModel(core), "refused", options);
+  /**
+   * Calls the language model of the project, and each of its fallbacks, with a short question.
+   * @param change settings that are tested but not stored; default: the stored ones
+   */
+  testLlm(change: Pick<ProjectChange, "llm"> = {}, options?: CallOptions): Promise<LlmTest> {
+    const body = change.llm == null ? {} : { llm: change.llm };
+    return this.#transport.call((core) => testLanguageModel({ ...core, body }), "refused", options);
   }
 
   /** The embedding model of the project, and the state of its last change. */

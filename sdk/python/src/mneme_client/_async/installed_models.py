@@ -12,6 +12,7 @@ from ..core.api.models import (
     delete_installed_model,
     get_installed_model,
     list_installed_models,
+    retry_installed_model,
     set_project_reranker,
     test_installed_model,
 )
@@ -74,6 +75,10 @@ class AsyncInstalledModels:
     async def delete(self, id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002 name of the API
         """Delete a model that was added, with its files. No project may use it."""
         await self._transport.remove(delete_installed_model.request(id), options)
+
+    async def retry(self, id: str, **options: Unpack[CallOptions]) -> InstalledModel:  # noqa: A002 name of the API
+        """Fetch and check the files of a model again whose installation has failed."""
+        return await self._transport.call(retry_installed_model.request(id), InstalledModel.from_dict, options)
 
     async def test(self, id: str, **options: Unpack[CallOptions]) -> ModelTest:  # noqa: A002 name of the API
         """Let a model compute, and say whether that is what it should."""

@@ -93,10 +93,11 @@ class AsyncOwnProject:
         request = get_activity.request(step=step, from_=moment_of(from_), to=moment_of(to))
         return await self._transport.call(request, Activity.from_dict, options)
 
-    async def test_llm(self, **options: Unpack[CallOptions]) -> LlmTest:
-        """Call the language model of the project, and each of its fallbacks, with a short question."""
-        request = test_language_model.request()
-        return await self._transport.call(request, LlmTest.from_dict, options, repeatable="refused")
+    async def test_llm(self, llm: Json | Unset = UNSET, **options: Unpack[CallOptions]) -> LlmTest:
+        """Call the language model of the project and its fallbacks; with `llm`, settings that are not stored yet."""
+        return await self._transport.call(
+            test_language_model.request(), LlmTest.from_dict, options, body=body_of(llm=llm), repeatable="refused"
+        )
 
     async def embedder(self, **options: Unpack[CallOptions]) -> ProjectEmbedder:
         """The embedding model of the project, and the state of its last change."""

@@ -1,4 +1,4 @@
-"""Call the language model of the project, and each of its fallbacks, with a short question."""
+"""Call the language model of the project, and each of its fallbacks, with a short question; with a body, those of settings that are not stored yet."""
 
 from __future__ import annotations
 
