@@ -126,10 +126,14 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("button", { name: "Mark as the expected result" }).first().click();
     await page.getByRole("button", { name: "Open cases" }).click();
     await page.getByRole("link", { name: "When does Lena like to meet?" }).waitFor();
-    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Run all cases" }).click();
     const figures = page.getByRole("row", { name: /^hybrid/ });
     await figures.waitFor();
     expect(await figures.textContent()).toContain("100 %");
+    await page
+      .getByRole("row", { name: /^When does Lena like to meet/ })
+      .getByText("passed")
+      .waitFor();
     await page.getByRole("button", { name: /Delete the case/ }).click();
     await page.getByText("No cases yet").waitFor();
   });

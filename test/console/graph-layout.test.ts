@@ -2,12 +2,19 @@
 
 import { describe, expect, test } from "bun:test";
 import { areApart, boxAround } from "../../src/console/browser/ui/boxes.ts";
-import { fitted, labelsWithRoom, laidOut, shortened } from "../../src/console/browser/ui/graph-layout.ts";
+import {
+  bestTurn,
+  fitted,
+  labelsWithRoom,
+  laidOut,
+  shortened,
+  turned,
+} from "../../src/console/browser/ui/graph-layout.ts";
 import { seeded } from "../support/seeded.ts";
 
 const NAMES = ["Rua do Alecrim 12", "Bergen", "Nordlys AS", "B12", "10 March 2026", "Ingrid Solberg", "Lisbon", "Lena"];
 
-function graphOf(count: number, seed: number) {
+function graphOf(count: number, seed: number, more = 0) {
   const random = seeded(seed);
   const nodes = Array.from({ length: count }, (_, at) => ({
     ...{ id: `n${at}`, label: `${NAMES[at % NAMES.length]} ${at}`, kind: "name" },
@@ -16,7 +23,8 @@ function graphOf(count: number, seed: number) {
   const links = nodes
     .slice(1)
     .map(({ id }, at) => ({ from: id, to: `n${Math.floor(random() * (at + 1))}`, weight: 0.5 }));
-  return { nodes, links };
+  const one = () => `n${Math.floor(random() * count)}`;
+  return { nodes, links: [...links, ...Array.from({ length: more }, () => ({ from: one(), to: one(), weight: 0.5 }))] };
 }
 
 /** Half of the width of a label of 12 pixels. */
@@ -48,10 +56,66 @@ describe("a graph", () => {
     });
   }
 
-  test("leaves room for the buttons at the top of a narrow picture", () => {
-    const graph = graphOf(9, 1);
-    const places = fitted(laidOut(graph, new Map()), graph.nodes, { width: 340, height: 480 });
-    expect(Math.min(...[...places.values()].map(({ y }) => y))).toBeGreaterThan(44);
+  test("of a hub with eight links has the label of the hub beside all of them", () => {
+    const nodes = [
+      { id: "hub", label: "Bergen", kind: "name", weight: 4 },
+      ...NAMES.map((label, at) => ({ id: `n${at}`, label, kind: "name", weight: 1 })),
+    ];
+    const graph = { nodes, links: NAMES.map((_, at) => ({ from: "hub", to: `n${at}`, weight: 0.5 })) };
+    const middle = { x: 400, y: 280 };
+    for (const turn of [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]) {
+      const around = NAMES.map((_, at) => {
+        const angle = (2 * Math.PI * at) / NAMES.length + turn;
+        return [`n${at}`, { x: middle.x + 230 * Math.cos(angle), y: middle.y + 230 * Math.sin(angle) }] as const;
+      });
+      const places = new Map([["hub", middle], ...around]);
+      const labels = labelsWithRoom(graph, places, { width: 800, height: 560 }, 1);
+      for (const { id, label } of nodes) {
+        const [at, place] = [places.get(id), labels.get(id)];
+        if (at === undefined || place === undefined) throw new Error("each node has a place and a label");
+        const [x, y] = [at.x + place.x, at.y + place.y];
+        const half = halfWidth(label);
+        // points along each link, one per pixel
+        const covered = around.filter(([, end]) =>
+          Array.from({ length: 231 }, (_, step) => step / 230).some((share) => {
+            const [dx, dy] = [middle.x + (end.x - middle.x) * share - x, middle.y + (end.y - middle.y) * share - y];
+            return Math.abs(dx) < half && Math.abs(dy) < 6;
+          }),
+        );
+        expect([turn, label, covered.map(([link]) => link)]).toEqual([turn, label, []]);
+      }
+    }
+  });
+
+  test("is turned so that its labels cross fewer links, and a large one is not", () => {
+    const size = { width: 546, height: 515 };
+    const crossed = (graph: ReturnType<typeof graphOf>, angle: number) => {
+      const places = fitted(turned(laidOut(graph, new Map()), angle), graph.nodes, size);
+      const labels = labelsWithRoom(graph, places, size, 1);
+      return graph.nodes.flatMap(({ id, label }) => {
+        const [at, place] = [places.get(id), labels.get(id)];
+        if (at === undefined || place === undefined) return [];
+        const box = boxAround({ x: at.x + place.x, y: at.y + place.y }, halfWidth(label), 6);
+        return graph.links.filter(({ from, to }) => {
+          const [a, b] = [places.get(from), places.get(to)];
+          if (a === undefined || b === undefined) return false;
+          return Array.from({ length: 401 }, (_, step) => step / 400).some((share) => {
+            const point = { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
+            return !areApart(box, boxAround(point, 0, 0));
+          });
+        });
+      }).length;
+    };
+    const totals = { still: 0, turned: 0 };
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
+      const graph = graphOf(18, seed, 14);
+      const raw = laidOut(graph, new Map());
+      totals.still += crossed(graph, 0);
+      totals.turned += crossed(graph, bestTurn(graph, raw, size));
+    }
+    expect(totals.turned).toBeLessThan(totals.still);
+    const large = graphOf(60, 1);
+    expect(bestTurn(large, laidOut(large, new Map()), size)).toBe(0);
   });
 
   test("of one node has it in the middle, and of none has nothing", () => {

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { type ServiceOptions, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { ROOT } from "../support/sources.ts";
 
 /** Where distributions put Chromium; MNEME_TEST_CHROMIUM names another one. */
@@ -48,8 +48,8 @@ export interface OpenOptions {
 }
 
 /** Starts a service, a server in front of it, and a browser. */
-export async function startInBrowser(): Promise<InBrowser> {
-  const mneme = await startService();
+export async function startInBrowser(options: ServiceOptions = {}): Promise<InBrowser> {
+  const mneme = await startService(options);
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
+import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { type RemoteStub, startRemote } from "../support/remote-models.ts";
 import { until } from "../support/until.ts";
 import { goTo, type InBrowser, NO_BROWSER, startInBrowser, violationsOf } from "./in-browser.ts";
@@ -16,7 +17,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
   let remote: RemoteStub;
   beforeAll(async () => {
     remote = await startRemote("tei");
-    shown = await startInBrowser();
+    shown = await startInBrowser({ config: { webhookAllow: AllowList.parse("127.0.0.1") } });
     await shown.mneme.store({ content: "Lena prefers meetings before noon.", userId: "lena" });
     await shown.mneme.store({ content: "Omar leads the tide gauge project.", userId: "omar" });
     page = await shown.open();
@@ -117,6 +118,9 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.mouse.down();
     for (const corner of others) await page.mouse.move(...(corner as [number, number]), { steps: 3 });
     await page.mouse.up();
+    // the actions cover no point
+    const bar = await page.getByRole("toolbar", { name: "Selected memories" }).boundingBox();
+    expect(bar?.y).toBeGreaterThanOrEqual(box.y + box.height);
     const selected = page.getByRole("region", { name: "2 selected" });
     await selected.getByRole("link").nth(1).waitFor();
     await page.getByRole("toolbar").getByRole("button", { name: "Tag" }).click();
@@ -132,6 +136,61 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await goTo(page, `#/memories/${body.id}?tab=history`);
     await page.getByText("by the key “operator”").first().waitFor();
     expect(await page.getByRole("main").textContent()).not.toContain("key_");
+  });
+
+  test("a language model is tested before it is saved", async () => {
+    const calls: string[] = [];
+    const model = Bun.serve({
+      ...{ port: 0, hostname: "127.0.0.1" },
+      fetch: async (request) => {
+        calls.push(await request.text());
+        return Response.json({ error: { message: "no" } }, { status: 401 });
+      },
+    });
+    await goTo(page, "#/settings?tab=llm");
+    expect(await page.getByRole("button", { name: "Test without saving" }).count()).toBe(0);
+    await page.getByLabel("Model", { exact: true }).fill("not-stored");
+    await page.getByLabel("Address").fill(`http://127.0.0.1:${model.port}/v1`);
+    await page.getByRole("button", { name: "Test without saving" }).click();
+    await page.getByRole("status").getByText("check the API key").waitFor();
+    expect(calls.map((call) => JSON.parse(call).model)).toEqual(["not-stored"]);
+    expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe(null);
+    await model.stop(true);
+  });
+
+  test("the list of webhooks shows how the last delivery to each one ended", async () => {
+    const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 202 }) });
+    const url = `http://127.0.0.1:${receiver.port}`;
+    const add = (path: string) =>
+      shown.mneme.call("POST", "/v1/webhooks", { url: url + path, events: ["memory.failed"] });
+    await add("/never");
+    const { id } = (await add("/called")).body;
+    await goTo(page, "#/webhooks");
+    const row = (path: string) => page.getByRole("row", { name: path });
+    await row("/never").getByText("none yet").waitFor();
+    await row("/called").getByRole("button", { name: "Test" }).click();
+    const delivery = row("/called").getByRole("link", { name: /delivered/ });
+    await delivery.waitFor({ timeout: 30_000 });
+    expect(await delivery.textContent()).toContain("202");
+    await delivery.click();
+    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/webhooks/${id}`);
+    await receiver.stop(true);
+  });
+
+  test("users are found by name and id, and one that is not in the list is opened by its id", async () => {
+    await goTo(page, "#/users");
+    const rows = page.getByRole("row").filter({ has: page.getByRole("link") });
+    await until("both are listed", async () => (await rows.count()) === 2);
+    const field = page.getByRole("searchbox", { name: "Name or id of a user" });
+    await field.fill("LEN");
+    await until("one is left", async () => (await rows.count()) === 1);
+    await field.press("Enter");
+    await page.getByRole("heading", { name: "lena" }).waitFor();
+    await goTo(page, "#/users");
+    await field.fill("nobody");
+    await page.getByRole("button", { name: "Open the user “nobody”" }).click();
+    await until("it is opened", () => new URL(page.url()).hash === "#/users/nobody");
   });
 
   test("the palette finds users and entities", async () => {

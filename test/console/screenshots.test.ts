@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { until } from "../support/until.ts";
 import { goTo, type InBrowser, NO_BROWSER, startInBrowser } from "./in-browser.ts";
 
@@ -50,8 +51,9 @@ const PICTURES: readonly Picture[] = [
     name: "cases",
     at: "cases",
     prepare: async (page) => {
-      await openFirst(page, "button", "Check each case");
+      await openFirst(page, "button", "Run all cases");
       await page.getByText("passed").nth(1).waitFor();
+      await page.getByText(/^Last run/).waitFor();
     },
   },
   { name: "cases-new", at: "cases", isEmpty: true },
@@ -87,14 +89,17 @@ const PICTURES: readonly Picture[] = [
       await page.getByRole("button", { name: "Select points with a lasso" }).click();
       const box = await page.locator("main canvas").boundingBox();
       if (box === null) throw new Error("the map has no place on the page");
-      await page.mouse.move(box.x + 5, box.y + 5);
+      // a loop around the points at the upper left, as a hand draws it
+      const corners = Array.from({ length: 24 }, (_, at) => {
+        const angle = (2 * Math.PI * at) / 24;
+        return [
+          box.x + box.width * (0.35 + 0.34 * Math.cos(angle)),
+          box.y + box.height * (0.3 + 0.28 * Math.sin(angle)),
+        ] as const;
+      });
+      await page.mouse.move(...(corners[0] as [number, number]));
       await page.mouse.down();
-      for (const [x, y] of [
-        [0.7, 0.02],
-        [0.7, 0.5],
-        [0.02, 0.5],
-      ] as const)
-        await page.mouse.move(box.x + box.width * x, box.y + box.height * y, { steps: 4 });
+      for (const corner of corners) await page.mouse.move(...(corner as [number, number]));
       await page.mouse.up();
       await page.locator(".bulk").waitFor();
     },
@@ -122,7 +127,7 @@ const PICTURES: readonly Picture[] = [
   { name: "connect", at: "connect" },
   { name: "keys", at: "keys" },
   { name: "keys-wizard", at: "keys?new=1" },
-  { name: "webhooks", at: "webhooks" },
+  { name: "webhooks", at: "webhooks", prepare: (page) => page.getByText("delivered").waitFor() },
   { name: "webhooks-new", at: "webhooks", isEmpty: true },
   { name: "projects", at: "projects" },
   { name: "models", at: "models" },
@@ -132,7 +137,11 @@ const PICTURES: readonly Picture[] = [
   { name: "settings-embedder", at: "settings?tab=embedder" },
   { name: "settings-storage", at: "settings?tab=storage" },
   { name: "settings-llm", at: "settings?tab=llm" },
-  { name: "system", at: "system" },
+  {
+    name: "system",
+    at: "system",
+    prepare: (page) => until("lines are drawn", async () => (await page.locator(".sparkline polyline").count()) > 0),
+  },
   {
     name: "palette",
     at: "home",
@@ -145,18 +154,21 @@ const PICTURES: readonly Picture[] = [
 ];
 
 describe.skipIf(why !== null)(`pictures of the console${why === null ? "" : ` (skipped: ${why})`}`, () => {
+  /** Answers deliveries to the webhook. */
+  const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 204 }) });
   let shown: InBrowser;
   let newKey: string;
   let memory: string;
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true });
-    shown = await startInBrowser();
-    memory = await fill(shown);
+    shown = await startInBrowser({ config: { webhookAllow: AllowList.parse("127.0.0.1") } });
+    memory = await fill(shown, `http://127.0.0.1:${receiver.port}/hooks/mneme`);
     newKey = (await shown.mneme.call("POST", "/v1/projects", { name: "New project" })).body.key;
   });
   afterAll(async () => {
     const problems = [...shown.problems];
     await shown.stop();
+    await receiver.stop(true);
     expect(problems).toEqual([]);
   });
 
@@ -188,13 +200,14 @@ describe.skipIf(why !== null)(`pictures of the console${why === null ? "" : ` (s
   });
 
   async function draw(page: Page, name: string): Promise<void> {
+    await page.mouse.move(0, 0); // so that nothing is highlighted
     const bytes = await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
     expect(bytes.length).toBeGreaterThan(4_000);
   }
 });
 
 /** Fills the default project with invented data of each kind. Returns the id of a memory with a history. */
-async function fill({ mneme, open }: InBrowser): Promise<string> {
+async function fill({ mneme, open }: InBrowser, hook: string): Promise<string> {
   const first = await open({ at: "#/home" });
   await first.getByRole("button", { name: "Load the sample library" }).click();
   await first.getByRole("button", { name: "Remove the sample library" }).waitFor();
@@ -227,10 +240,13 @@ async function fill({ mneme, open }: InBrowser): Promise<string> {
   await mneme.call("POST", "/v1/keys", { name: "Website search", scopes: ["memories:read", "query"] });
   await mneme.call("POST", "/v1/keys", { name: "Lena's assistant", scopes: ["*"], userId: "lena" });
   await mneme.call("POST", "/v1/projects", { name: "Customer support", plan: "pro" });
-  await mneme.call("POST", "/v1/webhooks", {
-    url: "https://93.184.215.14/mneme",
-    events: ["memory.completed", "memory.failed"],
-  });
+  const { id: webhook } = (
+    await mneme.call("POST", "/v1/webhooks", {
+      url: hook,
+      events: ["memory.completed", "memory.failed"],
+    })
+  ).body;
+  await mneme.call("POST", `/v1/webhooks/${webhook}/test`);
   const found = (await mneme.call("POST", "/v1/memories/search", { query: "error code E-317" })).body.results[0];
   await mneme.call("POST", "/v1/cases", {
     query: "What does the error code E-317 mean?",

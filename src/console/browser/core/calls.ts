@@ -173,6 +173,7 @@ export interface Answers {
   listInstalledModels: Listed<InstalledModel>;
   addInstalledModel: InstalledModel;
   deleteInstalledModel: null;
+  retryInstalledModel: InstalledModel;
   testInstalledModel: ModelTest;
   calibrateInstalledModel: InstalledModel;
   cancelModelCalibration: null;
@@ -252,6 +253,7 @@ export const CALLS = {
   listInstalledModels: "GET /v1/installed-models",
   addInstalledModel: "POST /v1/installed-models",
   deleteInstalledModel: "DELETE /v1/installed-models/:id",
+  retryInstalledModel: "POST /v1/installed-models/:id/retry",
   testInstalledModel: "POST /v1/installed-models/:id/test",
   calibrateInstalledModel: "POST /v1/installed-models/:id/calibrate",
   cancelModelCalibration: "DELETE /v1/installed-models/:id/calibrate",

@@ -87,3 +87,12 @@ export function languageName(code: string | null): string | null {
     return code; // not a code of a language
   }
 }
+
+/** The beginning of a text that is longer than `most` characters, cut between two words. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const cut = [...text.slice(0, 2 * most)].slice(0, most).join("");
+  if (cut.length === text.length) return text;
+  const space = cut.lastIndexOf(" ");
+  return `${cut.slice(0, space > most / 2 ? space : undefined).replace(/[\s.,;:]+$/, "")}…`;
+}

@@ -1,5 +1,6 @@
 // Draws points on a canvas: thousands in one pass per colour, with labels where there is free space.
 
+import { cutText } from "../core/format.ts";
 import { colour } from "../core/theme.ts";
 import { areApart, boxAround } from "./boxes.ts";
 import { onCanvas, type PlanePoint, type Sight, type Size } from "./point-field.ts";
@@ -9,8 +10,12 @@ const LABEL_PIXELS = 12;
 const LABEL_LINE_PIXELS = 17;
 const LABEL_CHARACTERS = 34;
 const DIM_ALPHA = 0.35;
+/** Pixels between a selected point and the ring around it. */
+const RING_GAP = 2.5;
+/** Width in pixels of the line around letters, which keeps them apart from what is below them. */
+const HALO_PIXELS = 4;
 /** Pixels between a point and its label, and between a label and the edge. */
-const LABEL_GAP = 5;
+const LABEL_GAP = 6;
 const EDGE = 8;
 /** Width of the canvas in pixels below which labels would lie on each other. */
 const LABELLED_MIN = 560;
@@ -44,6 +49,7 @@ export function draw(element: HTMLCanvasElement | null, points: readonly ShownPo
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, size.width, size.height);
   const radius = radiusOf(points.length, sight);
+  drawLine(context, line, drawn);
   const groups = new Map<string, ShownPoint[]>();
   for (const point of points) {
     const name = `${point.isDim ? 0 : 1} ${point.colour}`; // dim ones are drawn first
@@ -68,9 +74,8 @@ export function draw(element: HTMLCanvasElement | null, points: readonly ShownPo
     context,
     points.filter(({ isChosen }) => isChosen),
     { size, sight },
-    radius + 2.5,
+    radius + RING_GAP,
   );
-  drawLine(context, line, drawn);
   const looked = pointed === null ? undefined : points[pointed];
   if (looked !== undefined) drawRings(context, [looked], { size, sight }, radius + 4);
 }
@@ -104,7 +109,7 @@ function drawLine(context: CanvasRenderingContext2D, line: Drawn["line"], { size
   context.strokeStyle = colour("accent");
   context.fillStyle = colour("accent");
   context.lineWidth = 1.5;
-  context.globalAlpha = 0.12;
+  context.globalAlpha = 0.06;
   context.fill();
   context.globalAlpha = 1;
   context.stroke();
@@ -123,13 +128,16 @@ function drawLabels(
   context.globalAlpha = 1;
   context.font = `${LABEL_PIXELS}px ${getComputedStyle(document.body).fontFamily}`;
   context.fillStyle = colour("text-2");
+  context.strokeStyle = colour("surface-2");
+  context.lineWidth = HALO_PIXELS;
+  context.lineJoin = "round";
   context.textBaseline = "middle";
-  for (const [at, { label = "", isDim }] of points.entries()) {
+  for (const [at, { label = "", isDim, isChosen }] of points.entries()) {
     const place = places[at];
     if (label === "" || isDim || place === undefined) continue;
-    const text = label.length > LABEL_CHARACTERS ? `${label.slice(0, LABEL_CHARACTERS - 1)}…` : label;
+    const text = cutText(label, LABEL_CHARACTERS);
     const { width } = context.measureText(text);
-    const aside = radius + LABEL_GAP + width / 2;
+    const aside = radius + (isChosen ? RING_GAP : 0) + LABEL_GAP + width / 2;
     const middle = [place.x + aside, place.x - aside].find((x) => {
       const box = boxAround({ x, y: place.y }, width / 2, LABEL_LINE_PIXELS / 2);
       const isInside = box.left >= EDGE && box.right <= size.width - EDGE;
@@ -137,6 +145,7 @@ function drawLabels(
     });
     if (middle === undefined) continue;
     taken.push(boxAround({ x: middle, y: place.y }, width / 2, LABEL_LINE_PIXELS / 2));
+    context.strokeText(text, middle - width / 2, place.y);
     context.fillText(text, middle - width / 2, place.y);
   }
 }

@@ -105,6 +105,8 @@ interface FieldProps {
   readonly max?: number | string | undefined;
   readonly step?: number | string | undefined;
   readonly code?: boolean | undefined;
+  /** Unit of a number, shown at the end of the field. */
+  readonly unit?: string | undefined;
   readonly autofocus?: boolean | undefined;
   /** Values that the browser suggests while a person types. */
   readonly suggestions?: readonly string[] | undefined;
@@ -115,7 +117,8 @@ interface FieldProps {
 
 /** A labelled field. */
 export function Field(props: FieldProps) {
-  const { name, label, value, onValue, hint, lines, options, suggestions, quiet, code, autofocus, ...rest } = props;
+  const { name, label, value, onValue, hint, lines, options, suggestions, quiet, code, unit, autofocus, ...rest } =
+    props;
   const id = useId();
   const error = useFieldError(name);
   const described = [error !== null && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(" ");
@@ -130,7 +133,10 @@ export function Field(props: FieldProps) {
   const change = (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value);
   return (
     <div class={`field ${quiet ? "quiet" : ""}`}>
-      <label for={id}>{label}</label>
+      <label for={id}>
+        {label}
+        {unit !== undefined && <span class="aside"> ({unit})</span>}
+      </label>
       {options !== undefined ? (
         <div class="select">
           <select {...shared} value={value} onChange={change}>
@@ -153,21 +159,28 @@ export function Field(props: FieldProps) {
           dir="auto"
         />
       ) : (
-        <input
-          {...shared}
-          class={code ? "code" : ""}
-          {...typeOf(rest.type)}
-          value={value}
-          onInput={change}
-          placeholder={rest.placeholder}
-          min={rest.min}
-          max={rest.max}
-          step={rest.step}
-          autocomplete="off"
-          spellcheck={false}
-          list={suggestions === undefined ? undefined : `${id}-list`}
-          dir={rest.type === "number" || rest.type === "password" ? undefined : "auto"}
-        />
+        <div class={unit === undefined ? "input" : "input with-unit"}>
+          <input
+            {...shared}
+            class={code ? "code" : ""}
+            {...typeOf(rest.type)}
+            value={value}
+            onInput={change}
+            placeholder={rest.placeholder}
+            min={rest.min}
+            max={rest.max}
+            step={rest.step}
+            autocomplete="off"
+            spellcheck={false}
+            list={suggestions === undefined ? undefined : `${id}-list`}
+            dir={rest.type === "number" || rest.type === "password" ? undefined : "auto"}
+          />
+          {unit !== undefined && (
+            <span class="unit" aria-hidden="true">
+              {unit}
+            </span>
+          )}
+        </div>
       )}
       {suggestions !== undefined && (
         <datalist id={`${id}-list`}>

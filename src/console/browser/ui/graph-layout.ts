@@ -18,16 +18,25 @@ const LETTER_SHARE = 0.56;
 /** Pixels that stay free at the edges of the picture, and between two nodes with their labels. */
 const EDGE = 20;
 const SPACE = 10;
-/** Width below which the buttons stand in a row above the picture's content, and the height they take there. */
-const NARROW = 480;
-const BUTTONS_HEIGHT = 44;
 /** Steps of the layout times nodes, which bounds its time to some 50 ms. */
 const STEPS_TIMES_NODES = 24_000;
 /** Rounds in which nodes move apart, and most nodes for which it is done: each is compared with each. */
 const ROUNDS = 60;
 const MOVED_APART_MAX = 120;
-/** What a label that crosses a link costs, compared with one place later in the order of preference. */
-const CROSSING_COST = 3;
+/** Directions from a node in which its label is tried, and by how many pixels it moves away when there is no room. */
+const DIRECTIONS = 24;
+const FARTHER = [0, 8, 16] as const;
+/** Pixels that stay free between a label and a link. */
+const CLEAR = 2;
+/** What a label costs that crosses a link, or is farther away, compared with one a right angle from the best side. */
+const CROSSING_COST = 8;
+const FARTHER_COST = 1.5;
+
+/** Turns of the whole layout that are tried, and most nodes for which they are: each turn places all labels. */
+const TURNS = 12;
+const TURNED_MAX = 40;
+/** What a node without a label costs, compared with a label that crosses a link. */
+const MISSING_COST = 3;
 
 /** A place in pixels, or a direction. */
 export interface Point {
@@ -79,6 +88,27 @@ export function laidOut({ nodes, links }: Graph, before: ReadonlyMap<string, Poi
   return new Map(graph.mapNodes((id, { x, y }) => [id, { x: x as number, y: y as number }]));
 }
 
+/** Positions turned around their origin. @param angle in radians */
+export function turned(raw: ReadonlyMap<string, Point>, angle: number): ReadonlyMap<string, Point> {
+  const [across, down] = [Math.cos(angle), Math.sin(angle)];
+  return new Map([...raw].map(([id, { x, y }]) => [id, { x: x * across - y * down, y: x * down + y * across }]));
+}
+
+/** The angle by which positions are turned so that the fewest labels cross links; 0 for a large graph. */
+export function bestTurn(graph: Graph, raw: ReadonlyMap<string, Point>, size: Size): number {
+  if (graph.nodes.length > TURNED_MAX) return 0;
+  let [best, least] = [0, Number.POSITIVE_INFINITY];
+  for (let at = 0; at < TURNS; at++) {
+    const angle = (2 * Math.PI * at) / TURNS;
+    const places = fitted(turned(raw, angle), graph.nodes, size);
+    const labels = [...placedLabels(graph, places, size, 1).values()];
+    const crossings = labels.reduce((sum, label) => sum + label.crossings, 0);
+    const cost = crossings + MISSING_COST * (graph.nodes.length - labels.length);
+    if (cost < least) [best, least] = [angle, cost];
+  }
+  return best;
+}
+
 interface Body {
   readonly id: string;
   x: number;
@@ -97,7 +127,6 @@ export function fitted(
   const all = [...raw.values()];
   const [left, right] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];
   const [top, bottom] = [Math.min(...all.map(({ y }) => y)), Math.max(...all.map(({ y }) => y))];
-  const roof = width < NARROW ? BUTTONS_HEIGHT : 0;
   const spread = (value: number, from: number, to: number, size: number, free: number) =>
     to === from ? size / 2 : free + ((value - from) / (to - from)) * (size - 2 * free);
   const hasLabels = nodes.length <= MOVED_APART_MAX;
@@ -108,15 +137,15 @@ export function fitted(
     const halfWidth = hasLabels ? Math.min(Math.max(radius, halfWidthOf(label, 1)), width / 4) : radius;
     const halfHeight = radius + (hasLabels ? LABEL_PIXELS : 0);
     const x = spread(at.x, left, right, width, EDGE + halfWidth);
-    const y = roof + spread(at.y, top, bottom, height - roof, EDGE + halfHeight);
+    const y = spread(at.y, top, bottom, height, EDGE + halfHeight);
     return [{ id, x, y, halfWidth, halfHeight }];
   });
-  if (hasLabels) moveApart(bodies, { width, height }, roof);
+  if (hasLabels) moveApart(bodies, { width, height });
   return new Map(bodies.map(({ id, x, y }) => [id, { x, y }]));
 }
 
-/** Moves bodies until none overlaps another one, inside of the picture and below its roof. */
-function moveApart(bodies: readonly Body[], { width, height }: Size, roof: number): void {
+/** Moves bodies until none overlaps another one, inside of the picture. */
+function moveApart(bodies: readonly Body[], { width, height }: Size): void {
   for (let round = 0; round < ROUNDS; round++) {
     let hasMoved = false;
     for (const [at, one] of bodies.entries()) {
@@ -140,21 +169,36 @@ function moveApart(bodies: readonly Body[], { width, height }: Size, roof: numbe
     }
     for (const body of bodies) {
       body.x = Math.max(EDGE + body.halfWidth, Math.min(width - EDGE - body.halfWidth, body.x));
-      body.y = Math.max(roof + EDGE + body.halfHeight, Math.min(height - EDGE - body.halfHeight, body.y));
+      body.y = Math.max(EDGE + body.halfHeight, Math.min(height - EDGE - body.halfHeight, body.y));
     }
     if (!hasMoved) return;
   }
 }
 
+interface LabelPlace extends Point {
+  /** What speaks against the place, apart from what it would cover. */
+  readonly cost: number;
+}
+
 /** Places of a label around its node, for half of its width: the middle of the label from that of the node. */
-function labelPlaces(radius: number, halfWidth: number, scale: number): readonly Point[] {
-  const [down, aside] = [radius + LABEL_PIXELS / scale / 2 + 3 / scale, radius + LABEL_GAP / scale + halfWidth];
-  return [
-    { x: 0, y: down },
-    { x: 0, y: -down },
-    { x: aside, y: 0 },
-    { x: -aside, y: 0 },
-  ];
+function labelPlaces(radius: number, halfWidth: number, scale: number): readonly LabelPlace[] {
+  const places: LabelPlace[] = [];
+  for (let at = 0; at < DIRECTIONS; at++) {
+    const angle = (2 * Math.PI * at) / DIRECTIONS;
+    const [across, down] = [Math.cos(angle), Math.sin(angle)];
+    // how far the label's middle is from the end that is next to the node, as a share of half of its size
+    const shift = (part: number) => Math.max(-1, Math.min(1, part * 1.5));
+    for (const [round, farther] of FARTHER.entries()) {
+      const free = radius + (LABEL_GAP * (Math.abs(across) > 0.5 ? 1 : 0.5) + farther) / scale;
+      places.push({
+        x: across * free + shift(across) * halfWidth,
+        y: down * free + (shift(down) * LABEL_PIXELS) / scale / 2,
+        // below is best, above next, and a label across a corner reads worst
+        cost: FARTHER_COST * round + (down > 0.99 ? 0 : down < -0.99 ? 0.4 : Math.abs(down) < 0.01 ? 0.6 : 1),
+      });
+    }
+  }
+  return places;
 }
 
 /**
@@ -162,11 +206,25 @@ function labelPlaces(radius: number, halfWidth: number, scale: number): readonly
  * places with room a label takes the one that crosses the fewest links and points away from them.
  */
 export function labelsWithRoom(
+  graph: Graph,
+  places: ReadonlyMap<string, Point>,
+  size: Size,
+  scale: number,
+): ReadonlyMap<string, Point> {
+  return placedLabels(graph, places, size, scale);
+}
+
+interface PlacedLabel extends Point {
+  /** Number of links that it crosses. */
+  readonly crossings: number;
+}
+
+function placedLabels(
   { nodes, links }: Graph,
   places: ReadonlyMap<string, Point>,
   { width, height }: Size,
   scale: number,
-): ReadonlyMap<string, Point> {
+): ReadonlyMap<string, PlacedLabel> {
   const taken = nodes.flatMap(({ id, weight }) => {
     const [at, radius] = [places.get(id), radiusOf(weight, scale)];
     return at === undefined ? [] : [{ id, ...boxAround(at, radius, radius) }];
@@ -175,7 +233,7 @@ export function labelsWithRoom(
     const [a, b] = [places.get(from), places.get(to)];
     return a === undefined || b === undefined ? [] : [{ from, to, a, b }];
   });
-  const found = new Map<string, Point>();
+  const found = new Map<string, PlacedLabel>();
   for (const { id, label, weight } of [...nodes].sort((a, b) => b.weight - a.weight)) {
     const at = places.get(id);
     if (found.size >= LABELS_MAX) break;
@@ -186,19 +244,21 @@ export function labelsWithRoom(
       at,
       lines.flatMap(({ from, to, a, b }) => (from === id ? [b] : to === id ? [a] : [])),
     );
-    const options = labelPlaces(radiusOf(weight, scale), half, scale).flatMap((place, order) => {
+    const options = labelPlaces(radiusOf(weight, scale), half, scale).flatMap((place) => {
       const box = boxOf(place);
       if (box.left < 0 || box.right > width || box.top < 0 || box.bottom > height) return [];
       if (!taken.every((other) => other.id === id || areApart(box, other))) return [];
-      const crossings = lines.filter(({ a, b }) => crosses(box, a, b)).length;
+      const free = CLEAR / scale;
+      const clear = { left: box.left - free, right: box.right + free, top: box.top - free, bottom: box.bottom + free };
+      const crossings = lines.filter(({ a, b }) => crosses(clear, a, b)).length;
       const length = Math.hypot(place.x, place.y);
       const outward = (place.x * away.x + place.y * away.y) / length;
-      return [{ place, cost: order / 2 + CROSSING_COST * crossings - outward }];
+      return [{ place, crossings, cost: place.cost + CROSSING_COST * crossings - outward }];
     });
     const best = options.sort((one, other) => one.cost - other.cost)[0];
     if (best === undefined) continue;
     taken.push({ id, ...boxOf(best.place) });
-    found.set(id, best.place);
+    found.set(id, { x: best.place.x, y: best.place.y, crossings: best.crossings });
   }
   return found;
 }

@@ -17,19 +17,19 @@ interface HeadProps {
   readonly actions?: ComponentChildren;
   readonly above?: ComponentChildren;
   /** Whether a long title is cut to one line. */
-  readonly isOneLine?: boolean;
+  readonly isCut?: boolean;
 }
 
 /** The head of a view. */
-export function PageHead({ title, text, actions, above, isOneLine }: HeadProps) {
+export function PageHead({ title, text, actions, above, isCut }: HeadProps) {
   return (
     <header class="page-head">
       <div>
         {above}
-        <h1 dir="auto" class={isOneLine ? "cut" : ""} title={isOneLine ? title : undefined}>
+        <h1 dir="auto" class={isCut ? "cut-title" : ""} title={isCut ? title : undefined}>
           {title}
         </h1>
-        {text && <p class="page-text">{text}</p>}
+        {text && <div class="page-text">{text}</div>}
       </div>
       {actions && <div class="row">{actions}</div>}
     </header>
@@ -74,10 +74,28 @@ interface TabsProps {
 export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
   const shown = tabs.filter((tab) => tab !== false);
   const list = useRef<HTMLDivElement>(null);
+  const [fades, setFades] = useState("");
   // on a phone the chosen tab may be outside the visible part
   useEffect(() => {
-    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [current]);
+  // tabs fade at an edge beyond which there are more
+  useEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    const look = () => {
+      const { scrollLeft, scrollWidth, clientWidth } = element;
+      const before = Math.abs(scrollLeft); // negative from right to left
+      setFades(`${before > 1 ? "more-before" : ""} ${before + clientWidth < scrollWidth - 1 ? "more-after" : ""}`);
+    };
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      watch.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, []);
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -88,7 +106,7 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
     (list.current?.children[shown.indexOf(next)] as HTMLElement | undefined)?.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move} ref={list}>
+    <div class={`tabs ${fades}`} role="tablist" aria-label={label} onKeyDown={move} ref={list}>
       {shown.map(([name, title]) => (
         <button
           key={name}

@@ -1,6 +1,7 @@
 // Points on a canvas, zoomed by wheel, pinch or keys and moved by dragging. The pointer or the arrow keys highlight one
 // point, whose details the view shows.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
 import { isDark } from "../core/theme.ts";
@@ -38,6 +39,10 @@ interface PointsProps {
   readonly hasChosen?: boolean | undefined;
   /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
   readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
+  /** What stands beside the buttons above the canvas. */
+  readonly head?: ComponentChildren;
+  /** What lies over the canvas, placed by its pixels. */
+  readonly children?: ComponentChildren;
 }
 
 /** Maximum distance in pixels between the pointer and the point that it highlights. */
@@ -59,6 +64,8 @@ export default function Points({
   onChosen,
   hasChosen = false,
   isStill = false,
+  head,
+  children,
 }: PointsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
@@ -154,44 +161,50 @@ export default function Points({
   };
   return (
     <div class={`points ${isStill ? "still" : ""}`}>
-      <div class="points-field" tabIndex={0} role="application" aria-label={label} onKeyDown={key}>
-        <canvas
-          ref={canvas}
-          class={isDrawing ? "drawing" : pointed === null ? "" : "pointing"}
-          onPointerDown={(event) => {
-            event.currentTarget.setPointerCapture(event.pointerId);
-            drag.current = { x: event.clientX, y: event.clientY, hasMoved: false };
-            if (!isDrawing) return;
-            drawn.current = [];
-            extend(event);
-          }}
-          onPointerMove={move}
-          onPointerUp={(event) => {
-            const wasDragged = drag.current?.hasMoved === true;
-            drag.current = null;
-            if (isDrawing) return close();
-            if (wasDragged) return;
-            const at = pointAt(event);
-            // on touch screens, the first touch highlights a point and the second opens it
-            if (at !== null && (event.pointerType !== "touch" || at === pointed)) onOpen(at);
-            else look(at);
-          }}
-          onPointerLeave={() => look(null)}
-        />
-      </div>
       {!isStill && (
-        <ViewTools enlarge={(isCloser) => enlarge(isCloser ? STEP : 1 / STEP)} showAll={() => setSight(WHOLE)}>
-          {onChosen !== undefined && (
-            <Button
-              size="small"
-              icon={Lasso}
-              label={t("Select points with a lasso")}
-              pressed={isDrawing}
-              run={() => setIsDrawing(!isDrawing)}
-            />
-          )}
-        </ViewTools>
+        <div class="picture-head">
+          {head}
+          <ViewTools enlarge={(isCloser) => enlarge(isCloser ? STEP : 1 / STEP)} showAll={() => setSight(WHOLE)}>
+            {onChosen !== undefined && (
+              <Button
+                size="small"
+                icon={Lasso}
+                label={t("Select points with a lasso")}
+                pressed={isDrawing}
+                run={() => setIsDrawing(!isDrawing)}
+              />
+            )}
+          </ViewTools>
+        </div>
       )}
+      <div class="picture-frame">
+        <div class="points-field" tabIndex={0} role="application" aria-label={label} onKeyDown={key}>
+          <canvas
+            ref={canvas}
+            class={isDrawing ? "drawing" : pointed === null ? "" : "pointing"}
+            onPointerDown={(event) => {
+              event.currentTarget.setPointerCapture(event.pointerId);
+              drag.current = { x: event.clientX, y: event.clientY, hasMoved: false };
+              if (!isDrawing) return;
+              drawn.current = [];
+              extend(event);
+            }}
+            onPointerMove={move}
+            onPointerUp={(event) => {
+              const wasDragged = drag.current?.hasMoved === true;
+              drag.current = null;
+              if (isDrawing) return close();
+              if (wasDragged) return;
+              const at = pointAt(event);
+              // on touch screens, the first touch highlights a point and the second opens it
+              if (at !== null && (event.pointerType !== "touch" || at === pointed)) onOpen(at);
+              else look(at);
+            }}
+            onPointerLeave={() => look(null)}
+          />
+        </div>
+        {children}
+      </div>
     </div>
   );
 }

@@ -12,6 +12,8 @@ export interface Column<Item> {
   readonly head: string;
   readonly cell: (item: Item) => ComponentChildren;
   readonly class?: string;
+  /** Whether an item has something in the column. A column that no loaded item needs is left out. */
+  readonly has?: (item: Item) => boolean;
 }
 
 interface TableProps<Item> {
@@ -23,8 +25,9 @@ interface TableProps<Item> {
 }
 
 /** A table. Without rows, it shows a skeleton, an error or `empty`. */
-export function Table<Item>({ caption, columns, pages, keyOf, empty }: TableProps<Item>) {
+export function Table<Item>({ caption, columns: all, pages, keyOf, empty }: TableProps<Item>) {
   const { items, error, hasMore, isLoading, more, reload } = pages;
+  const columns = all.filter(({ has }) => has === undefined || items?.some(has));
   const body = useRef<HTMLTableSectionElement>(null);
   const before = useRef(0);
   // After "Load more" the first new row gets the focus, because the button may have been removed.

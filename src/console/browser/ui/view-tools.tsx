@@ -1,4 +1,4 @@
-// The buttons in the corner of a picture that can be enlarged: the same for the map and for graphs.
+// The buttons above a picture that can be enlarged: the same for the map and for graphs.
 
 import type { ComponentChildren } from "preact";
 import { t } from "../core/i18n.ts";

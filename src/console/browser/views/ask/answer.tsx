@@ -66,7 +66,9 @@ export function Answer({ turn, onSource, retry }: AnswerProps) {
         )}
       </div>
       {error !== null && <Problem error={error} />}
-      {state === "stopped" && <p class="fine">{t("Stopped before it was complete.")}</p>}
+      {state === "stopped" && (
+        <p class="fine">{text === "" ? t("This question got no answer.") : t("Stopped before it was complete.")}</p>
+      )}
       {cited.length > 0 && (
         <ul class="list source-list" aria-label={t("Sources")}>
           {cited.map(([number, source]) => (

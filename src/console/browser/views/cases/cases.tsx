@@ -52,15 +52,23 @@ export default function Cases() {
     },
     ...(mayRead ? [{ head: t("Result"), cell: (one: Case) => <Outcome of={outcomes.get(one.id)} /> }] : []),
     { head: t("Expected result"), cell: (one) => <Expected of={one} /> },
-    { head: t("User"), cell: ({ userId }) => userId ?? <span class="fine">{t("all")}</span> },
-    { head: t("Mode"), cell: ({ mode }) => mode ?? <span class="fine">{t("default")}</span> },
+    {
+      head: t("User"),
+      has: ({ userId }) => userId !== null,
+      cell: ({ userId }) => userId ?? <span class="fine">{t("all")}</span>,
+    },
+    {
+      head: t("Mode"),
+      has: ({ mode }) => mode !== null,
+      cell: ({ mode }) => mode ?? <span class="fine">{t("default")}</span>,
+    },
     { head: t("Stored"), cell: ({ created_at: at }) => <Ago time={at} /> },
     {
       head: "",
       class: "end",
       cell: (one) => (
         <Button
-          kind="danger"
+          kind="ghost"
           size="small"
           icon={Trash2}
           label={t("Delete the case “{query}”", { query: one.query })}
@@ -76,14 +84,8 @@ export default function Cases() {
         text={t("Questions whose answer you know. Run them before and after a change, and see what it did.")}
         actions={cases.items?.length !== 0 && add}
       />
-      {cases.items !== undefined && cases.items.length > 0 && <Runs />}
-      {mayRead && cases.items !== undefined && cases.items.length > 0 && (
-        <div class="row between">
-          <h2 class="section-title">{t("Cases")}</h2>
-          <Button size="small" icon={ListChecks} run={() => check(cases.items ?? [])}>
-            {t("Check each case")}
-          </Button>
-        </div>
+      {cases.items !== undefined && cases.items.length > 0 && (
+        <Runs check={mayRead ? () => check(cases.items ?? []) : null} />
       )}
       <Table
         caption={t("Cases")}

@@ -23,8 +23,13 @@ const FIGURES = [
   ["refused_right", "Rightly refused", "Share of the cases without an answer that are correctly refused"],
 ] as const;
 
+interface RunsProps {
+  /** Finds what each case does by itself, at each run; null if the key may not search. */
+  readonly check: (() => Promise<void>) | null;
+}
+
 /** A card that starts runs and shows the figures of the latest one. */
-export function Runs() {
+export function Runs({ check }: RunsProps) {
   const [modes, setModes] = useState<readonly ModeName[]>(["hybrid", "balanced"]);
   const [other, setOther] = useState("");
   const runs = useResource(
@@ -40,27 +45,26 @@ export function Runs() {
     await call("runCases", { body: { modes } });
     setOther("");
     runs.reload();
+    await check?.();
   };
   return (
-    <Card
-      title={t("Run all cases")}
-      icon={Play}
-      actions={
-        <Button kind="primary" icon={Play} busy={runs.value?.[0]?.status === "processing"} run={run}>
-          {t("Run")}
-        </Button>
-      }
-    >
+    <Card label={t("Runs")}>
       <div class="stack">
-        <div class="row">
-          <span class="fine">{t("Next run")}</span>
+        <div class="row run-form">
+          <span class="fine">{t("Modes")}</span>
           {MODES.map(([name, what]) => (
             <Button key={name} size="small" pressed={modes.includes(name)} title={t(what)} run={() => toggle(name)}>
               {name}
             </Button>
           ))}
+          <span class="spring" />
+          <Button kind="primary" icon={Play} busy={runs.value?.[0]?.status === "processing"} run={run}>
+            {t("Run all cases")}
+          </Button>
         </div>
-        <p class="fine">{t("Runs do not count towards your quota. They are kept for 30 days.")}</p>
+        <p class="fine">
+          {t("Figures do not count towards your quota, and are kept for 30 days. The result of each case is a search.")}
+        </p>
         <Loaded from={runs} lines={3}>
           {(all) => <Latest all={all} other={other} setOther={setOther} />}
         </Loaded>
@@ -78,7 +82,7 @@ interface LatestProps {
 
 function Latest({ all, other, setOther }: LatestProps) {
   const [latest, ...earlier] = all;
-  if (latest === undefined) return <p class="fine">{t("No runs yet.")}</p>;
+  if (latest === undefined) return null;
   if (latest.status === "failed")
     return (
       <div class="problem" role="alert">
@@ -100,18 +104,20 @@ function Latest({ all, other, setOther }: LatestProps) {
   const isUnlike = compared !== undefined && casesOf(compared) !== casesOf(latest);
   return (
     <div class="stack">
-      <h3>{t("Last run, {time}", { time: timeText(latest.created_at) })}</h3>
-      {comparable.length > 0 && (
-        <div class="compared">
-          <Field
-            name="other"
-            label={t("Compare with the run from")}
-            value={compared?.id ?? ""}
-            onValue={setOther}
-            options={comparable.map(({ id, created_at: at }) => [id, timeText(at)] as const)}
-          />
-        </div>
-      )}
+      <div class="row between last-run">
+        <h2>{t("Last run, {time}", { time: timeText(latest.created_at) })}</h2>
+        {comparable.length > 0 && (
+          <div class="compared">
+            <Field
+              name="other"
+              label={t("Compare with the run from")}
+              value={compared?.id ?? ""}
+              onValue={setOther}
+              options={comparable.map(({ id, created_at: at }) => [id, timeText(at)] as const)}
+            />
+          </div>
+        )}
+      </div>
       <div class="table-frame">
         <table class="figures">
           <caption class="aside">{t("Results by mode")}</caption>

@@ -119,16 +119,18 @@ export default function GraphExplorer() {
                   selected={selected || undefined}
                   path={path.map(({ id }) => id)}
                   onNode={open}
-                />
-                <Legend
-                  groups={KINDS.map((one) => ({
-                    name: one,
-                    title: t(one),
-                    colour: tokenOfKind(one),
-                    count: picture.nodes.filter((node) => node.kind === one).length,
-                  })).filter(({ name, count }) => count > 0 || name === kind)}
-                  only={kind || null}
-                  onOnly={(one) => setFilters({ kind: one })}
+                  head={
+                    <Legend
+                      groups={KINDS.map((one) => ({
+                        name: one,
+                        title: t(one),
+                        colour: tokenOfKind(one),
+                        count: picture.nodes.filter((node) => node.kind === one).length,
+                      })).filter(({ name, count }) => count > 0 || name === kind)}
+                      only={kind || null}
+                      onOnly={(one) => setFilters({ kind: one })}
+                    />
+                  }
                 />
               </Card>
               <div class="stack explorer-side">

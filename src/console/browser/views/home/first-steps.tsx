@@ -68,6 +68,32 @@ export function FirstSteps() {
     keepPreference("steps", "closed");
     setIsClosed(true);
   };
+  const hasFew = steps.length - done <= 1;
+  const progress = <span class="fine">{t("{n} of {total} done", { n: done, total: steps.length })}</span>;
+  const end = <Button kind="ghost" size="small" icon={X} label={t("Close the checklist")} run={close} />;
+  const maySample = known?.memoriesWrite === true && known.memoriesRead;
+  const list = (
+    <ol class={`list steps ${hasFew ? "few" : ""}`}>
+      {steps.map(({ title, href, isDone }) => (
+        <li key={title} class={isDone ? "done" : title === next?.title ? "next" : ""}>
+          <span class="step-mark">{isDone && <Check size={14} aria-hidden="true" />}</span>
+          <a href={href}>{title}</a>
+          {isDone && <span class="aside">{t("done")}</span>}
+        </li>
+      ))}
+    </ol>
+  );
+  if (hasFew) {
+    return (
+      <Card class="first-steps one-line" label={t("First steps")}>
+        {list}
+        {progress}
+        <span class="spring" />
+        {maySample && <SampleButton hasSample={found.hasSample} reload={state.reload} />}
+        {end}
+      </Card>
+    );
+  }
   return (
     <Card
       class="first-steps"
@@ -75,21 +101,13 @@ export function FirstSteps() {
       icon={Sparkles}
       actions={
         <>
-          <span class="fine">{t("{n} of {total} done", { n: done, total: steps.length })}</span>
-          <Button kind="ghost" size="small" icon={X} label={t("Close the checklist")} run={close} />
+          {progress}
+          {end}
         </>
       }
     >
-      <ol class={`list steps ${steps.length - done <= 1 ? "few" : ""}`}>
-        {steps.map(({ title, href, isDone }) => (
-          <li key={title} class={isDone ? "done" : title === next?.title ? "next" : ""}>
-            <span class="step-mark">{isDone && <Check size={14} aria-hidden="true" />}</span>
-            <a href={href}>{title}</a>
-            {isDone && <span class="aside">{t("done")}</span>}
-          </li>
-        ))}
-      </ol>
-      {known?.memoriesWrite && known.memoriesRead && (
+      {list}
+      {maySample && (
         <div class="row sample">
           <BookOpen size={16} aria-hidden="true" />
           <span class="grow fine">
@@ -97,25 +115,38 @@ export function FirstSteps() {
               ? t("The sample library is loaded: ask when Omar's flight leaves, or what E-317 means.")
               : t("No data yet? The sample library has notes by two invented people and ten documents.")}
           </span>
-          {found.hasSample ? (
-            <Button size="small" run={() => askToRemove(state.reload)}>
-              {t("Remove the sample library")}
-            </Button>
-          ) : (
-            <Button
-              size="small"
-              run={async () => {
-                await loadSample();
-                toast(t("The sample library is loading. You can ask about it in a few seconds."));
-                state.reload();
-              }}
-            >
-              {t("Load the sample library")}
-            </Button>
-          )}
+          <SampleButton hasSample={found.hasSample} reload={state.reload} />
         </div>
       )}
     </Card>
+  );
+}
+
+interface SampleProps {
+  readonly hasSample: boolean;
+  readonly reload: () => void;
+}
+
+/** Loads the sample library, or removes it. */
+function SampleButton({ hasSample, reload }: SampleProps) {
+  if (hasSample) {
+    return (
+      <Button size="small" run={() => askToRemove(reload)}>
+        {t("Remove the sample library")}
+      </Button>
+    );
+  }
+  return (
+    <Button
+      size="small"
+      run={async () => {
+        await loadSample();
+        toast(t("The sample library is loading. You can ask about it in a few seconds."));
+        reload();
+      }}
+    >
+      {t("Load the sample library")}
+    </Button>
   );
 }
 

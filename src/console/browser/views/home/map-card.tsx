@@ -57,16 +57,15 @@ export function MapCard() {
   }
   return (
     <Card class="map" title={t("Map")} icon={MapIcon} actions={<a href="#/map">{t("Explore")}</a>}>
-      <div class="picture-frame map-frame">
-        <Points
-          isStill
-          label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it.", { n: points.length })}
-          points={drawn}
-          onPoint={setPointed}
-          onOpen={(at) => points[at] !== undefined && go(["memories", points[at].memory_id])}
-        />
+      <Points
+        isStill
+        label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it.", { n: points.length })}
+        points={drawn}
+        onPoint={setPointed}
+        onOpen={(at) => points[at] !== undefined && go(["memories", points[at].memory_id])}
+      >
         {pointed !== null && looked !== undefined && <PointNote point={looked} pointed={pointed} />}
-      </div>
+      </Points>
       <p class="legend">
         {legend.entries.slice(0, NAMED_GROUPS).map(({ name, title, colour }) => (
           <span key={name} class="cut" dir="auto">

@@ -87,7 +87,7 @@ export default function Keys() {
                 </Button>
                 <Button
                   size="small"
-                  kind={isCurrent(key) ? "ghost" : "danger"}
+                  kind="ghost"
                   icon={Trash2}
                   label={t("Revoke {name}", { name: key.name })}
                   run={() => askToRevoke(key, () => pages.edit((items) => items.filter(({ id }) => id !== key.id)))}

@@ -144,44 +144,46 @@ function Shown({ places, by, userId }: ShownProps) {
   return (
     <>
       <Card class="map">
-        <div class="stack">
-          <div class="picture-frame map-frame">
-            <Points
-              label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
-                n: shown.length,
-              })}
-              points={drawn}
-              onPoint={setPointed}
-              onOpen={(at) => open(shown[at])}
-              onChosen={choose}
-              hasChosen={chosen.size > 0}
+        <Points
+          label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
+            n: shown.length,
+          })}
+          points={drawn}
+          onPoint={setPointed}
+          onOpen={(at) => open(shown[at])}
+          onChosen={choose}
+          hasChosen={chosen.size > 0}
+          head={
+            <Legend
+              groups={legend.entries}
+              only={only}
+              onOnly={(name) => {
+                setPointed(null);
+                setOnly(name);
+              }}
             />
-            {selection.memories.length > 0 && rights.value?.memoriesWrite === true && (
-              <BulkBar
-                chosen={selection.memories}
-                clear={clear}
-                onChanged={selection.put}
-                onRemoved={() => setChosen(new Set())}
-              />
-            )}
-            {pointed !== null && shown[pointed.at] !== undefined && (
-              <PointNote point={shown[pointed.at] as MapPoint} pointed={pointed} />
-            )}
-          </div>
-          <Legend
-            groups={legend.entries}
-            only={only}
-            onOnly={(name) => {
-              setPointed(null);
-              setOnly(name);
-            }}
-          />
-          <p class="fine">
-            {countText(total, "1 memory", "{n} memories")}
-            {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
-            {points.some(({ is_superseded: isOld }) => isOld) &&
-              ` · ${t("Faded points are superseded by newer memories.")}`}
-          </p>
+          }
+        >
+          {pointed !== null && shown[pointed.at] !== undefined && (
+            <PointNote point={shown[pointed.at] as MapPoint} pointed={pointed} />
+          )}
+        </Points>
+        <div class="map-foot">
+          {selection.memories.length > 0 && rights.value?.memoriesWrite === true ? (
+            <BulkBar
+              chosen={selection.memories}
+              clear={clear}
+              onChanged={selection.put}
+              onRemoved={() => setChosen(new Set())}
+            />
+          ) : (
+            <p class="fine">
+              {countText(total, "1 memory", "{n} memories")}
+              {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
+              {points.some(({ is_superseded: isOld }) => isOld) &&
+                ` · ${t("Faded points are superseded by newer memories.")}`}
+            </p>
+          )}
         </div>
       </Card>
       {chosen.size > 0 && <Chosen count={chosen.size} selection={selection} clear={clear} />}

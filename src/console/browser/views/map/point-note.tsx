@@ -40,7 +40,7 @@ export function PointNote({ point, pointed }: NoteProps) {
   }, [id]);
   const name = memory === null ? "…" : nameOf(memory);
   const text = memory?.content.slice(0, TEXT_CHARACTERS) ?? "";
-  const isTitled = memory === null || !text.replace(/\s+/g, " ").startsWith(name);
+  const isTitled = memory === null || !text.replace(/\s+/g, " ").startsWith(name.replace(/…$/, ""));
   return (
     <div class="point-note" role="status" style={placeOf(pointed)}>
       {isTitled && (

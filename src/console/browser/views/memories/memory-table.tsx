@@ -22,8 +22,8 @@ const CARD_PX = 68;
 const HEAD_PX = 38;
 /** Number of rows before the end at which the next page is loaded. */
 const ROWS_AHEAD = 30;
-/** Maximum number of rows of a table that has no scrolling frame of its own. */
-const ROWS_IN_PAGE = 14;
+/** Maximum number of rows of a table that scrolls with the page, and not in a frame of its own. */
+const ROWS_IN_PAGE = 50;
 
 interface MemoryTableProps {
   readonly pages: Pages<Memory>;
@@ -67,12 +67,9 @@ export function MemoryTable({ pages, columns, total, selected, onSelected, empty
           />
           <div class="row between">
             <p class="fine" role="status">
-              {total === null
-                ? countText(items.length, "1 loaded", "{n} loaded")
-                : t("{n} of {total} loaded", {
-                    n: numberText(items.length),
-                    total: numberText(Math.max(total, items.length)),
-                  })}
+              {hasMore && total !== null
+                ? t("{n} of {total} loaded", { n: numberText(items.length), total: numberText(total) })
+                : countText(items.length, "1 memory", "{n} memories")}
               {isSortedHere && ` · ${t("Sorted among the loaded memories only.")}`}
             </p>
             {hasMore && (
@@ -146,7 +143,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
         <div role="rowgroup" class="grid-head">
           <div role="row" class="grid-row" style={template} aria-rowindex={1}>
             {onSelected !== null && (
-              <div role="columnheader">
+              <div role="columnheader" class="tick">
                 <input
                   type="checkbox"
                   aria-label={t("Select all loaded memories")}

@@ -73,7 +73,7 @@ function Shown({ memory, reload, set }: ShownProps) {
           </a>
         }
         title={nameOf(memory)}
-        isOneLine
+        isCut
         text={
           <span class="row">
             <StatusBadge memory={memory} /> <Id text={memory.id} />
@@ -84,7 +84,12 @@ function Shown({ memory, reload, set }: ShownProps) {
             {memory.status === "completed" && (
               <Button
                 icon={FlaskConical}
-                run={() => go(["playground"], { q: nameOf(memory), filters: JSON.stringify({ memory_id: memory.id }) })}
+                run={() =>
+                  go(["playground"], {
+                    q: nameOf(memory).replace(/…$/, ""),
+                    filters: JSON.stringify({ memory_id: memory.id }),
+                  })
+                }
               >
                 {t("Explain ranking")}
               </Button>

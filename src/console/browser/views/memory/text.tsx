@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
-import { numberText } from "../../core/format.ts";
+import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
@@ -23,10 +23,10 @@ export function MemoryText({ memory: { content } }: { readonly memory: Memory })
   const passage = passageInAddress();
   const isMarkdown = passage === null && dialogue === null && filterOf("as") === "markdown";
   return (
-    <Card
-      label={t("Text")}
-      actions={
-        <>
+    <Card label={t("Text")}>
+      <div class="row between text-head">
+        <span class="fine">{countText(content.length, "1 character", "{n} characters")}</span>
+        <span class="row">
           {dialogue === null && (
             <Button
               size="small"
@@ -37,9 +37,8 @@ export function MemoryText({ memory: { content } }: { readonly memory: Memory })
             </Button>
           )}
           <CopyButton text={content} small label={t("Copy the text")} />
-        </>
-      }
-    >
+        </span>
+      </div>
       {isMarkdown ? (
         <Markdown text={content.slice(0, CHARACTERS_SHOWN)} />
       ) : passage !== null && dialogue === null ? (

@@ -8,7 +8,7 @@ import { t } from "../../core/i18n.ts";
 import { project } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
-import { CircleAlert, CircleCheck, Ellipsis, Play, Target, Trash2, X } from "../../ui/icons.ts";
+import { CircleAlert, CircleCheck, Ellipsis, Play, RotateCcw, Target, Trash2, X } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Badge } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -57,14 +57,27 @@ export function ModelActions({ model, onChanged }: ModelActionsProps) {
     });
   return (
     <div class="row">
-      <Button
-        size="small"
-        icon={Play}
-        disabled={!isReady}
-        run={async () => setResult(await call("testInstalledModel", { params: { id } }))}
-      >
-        {t("Test")}
-      </Button>
+      {status === "failed" && kind === "installed" ? (
+        <Button
+          size="small"
+          icon={RotateCcw}
+          run={async () => {
+            await call("retryInstalledModel", { params: { id } });
+            onChanged();
+          }}
+        >
+          {t("Retry")}
+        </Button>
+      ) : (
+        <Button
+          size="small"
+          icon={Play}
+          disabled={!isReady}
+          run={async () => setResult(await call("testInstalledModel", { params: { id } }))}
+        >
+          {t("Test")}
+        </Button>
+      )}
       {kind !== "built_in" && (
         <Menu
           label={t("More")}

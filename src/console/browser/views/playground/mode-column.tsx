@@ -43,9 +43,17 @@ export function ModeColumn({ mode, found, query, userId, others, isShown }: Mode
     <section class={`mode ${isShown ? "" : "aside-mode"}`} aria-label={t("Results of {mode}", { mode })}>
       <Card title={mode} actions={explain && <Total explain={explain} />}>
         <p class="fine mode-about">{t(MODES.find(([name]) => name === mode)?.[1] ?? mode)}</p>
-        {explain && <Stages explain={explain} />}
+        {explain && <StageBar explain={explain} />}
         {explain && <Understood explain={explain} />}
-        {results.length > 1 && <RankMoves results={results} />}
+        {explain && (
+          <details class="how-found">
+            <summary>{t("Stages and ranks")}</summary>
+            <div class="stack">
+              <StageList explain={explain} />
+              <RankMoves results={results} />
+            </div>
+          </details>
+        )}
       </Card>
       {results.length === 0 ? (
         <Card>
@@ -86,37 +94,44 @@ function Total({ explain }: { readonly explain: Explanation }) {
 }
 
 /** A bar whose parts are the stages of a search, as long as the time they took. */
-function Stages({ explain }: { readonly explain: Explanation }) {
+function StageBar({ explain }: { readonly explain: Explanation }) {
   const total = explain.stages.reduce((sum, { ms }) => sum + ms, 0);
   return (
-    <div class="stack tight">
-      <div class="stages" role="img" aria-label={t("Stages of the search")}>
-        {explain.stages.map(({ name, ms }) => (
-          <span
-            key={name}
-            class={stageClass(name)}
-            style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
-          />
-        ))}
-      </div>
-      <ul class="list stage-list">
-        {explain.stages.map(({ name, ms, candidates }) => (
-          <li key={name}>
-            <span class={`stage-dot ${stageClass(name)}`} /> {name}
-            <span class="fine number">
-              {ms.toFixed(1)} ms · {countText(candidates, "1 candidate", "{n} candidates")}
-            </span>
-          </li>
-        ))}
-      </ul>
+    <div class="stages" role="img" aria-label={t("Stages of the search")}>
+      {explain.stages.map(({ name, ms }) => (
+        <span
+          key={name}
+          class={stageClass(name)}
+          title={`${name}: ${t("{n} ms", { n: ms.toFixed(1) })}`}
+          style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
+        />
+      ))}
     </div>
   );
 }
 
-function Understood({ explain: { time, admissible, evidence } }: { readonly explain: Explanation }) {
+/** The stages with their times and the candidates that they left. */
+function StageList({ explain: { stages, admissible } }: { readonly explain: Explanation }) {
+  return (
+    <div class="stack tight">
+      <ul class="list stage-list">
+        {stages.map(({ name, ms, candidates }) => (
+          <li key={name}>
+            <span class={`stage-dot ${stageClass(name)}`} />
+            <span>{name}</span>
+            <span class="fine number">{t("{n} ms", { n: ms.toFixed(1) })}</span>
+            <span class="fine number">{countText(candidates, "1 candidate", "{n} candidates")}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="fine">{countText(admissible, "1 memory was searched", "{n} memories were searched")}</p>
+    </div>
+  );
+}
+
+function Understood({ explain: { time, evidence } }: { readonly explain: Explanation }) {
   return (
     <div class="understood">
-      <p class="fine">{countText(admissible, "1 memory was searched", "{n} memories were searched")}</p>
       {time !== undefined && (
         <p>
           <Badge tone="accent">{t("Time")}</Badge> “{time.expression}”: {spanText(time)}

@@ -24,8 +24,8 @@ export function RankMoves({ results }: { readonly results: readonly SearchResult
   const width = 40 + (columns.length - 1) * COLUMN_PX;
   const height = TOP_PX + (ROWS + 1) * ROW_PX;
   return (
-    <details class="rank-moves">
-      <summary>{t("How ranks moved")}</summary>
+    <div class="rank-moves stack tight">
+      <h3>{t("How ranks moved")}</h3>
       <svg
         viewBox={`-24 0 ${width + 48} ${height}`}
         width={width + 48}
@@ -58,6 +58,6 @@ export function RankMoves({ results }: { readonly results: readonly SearchResult
           );
         })}
       </svg>
-    </details>
+    </div>
   );
 }

@@ -61,19 +61,7 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
           hint={t("Whether memories that correct or repeat earlier ones are linked to them")}
         />
         <div class="field">
-          <div class="heading-row">
-            <label for="min-evidence">{t("Minimum evidence for an answer")}</label>
-            <button
-              type="button"
-              class="link"
-              onClick={async () => {
-                onEvidence((await save({ min_evidence: null })).min_evidence);
-                toast(t("Reset to the model's default."));
-              }}
-            >
-              {t("Use the default")}
-            </button>
-          </div>
+          <label for="min-evidence">{t("Minimum evidence for an answer")}</label>
           <div class="slider">
             <input
               id="min-evidence"
@@ -88,6 +76,16 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
             <output class="number" for="min-evidence">
               {evidence.toFixed(2)}
             </output>
+            <button
+              type="button"
+              class="link"
+              onClick={async () => {
+                onEvidence((await save({ min_evidence: null })).min_evidence);
+                toast(t("Reset to the model's default."));
+              }}
+            >
+              {t("Use the default")}
+            </button>
           </div>
           <p class="hint" id="min-evidence-hint">
             {t("Questions with weaker evidence are answered “not stored”")}

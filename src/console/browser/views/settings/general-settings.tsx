@@ -39,7 +39,8 @@ export function GeneralSettings({ project, save }: SettingsProps) {
           label={t("Time zone")}
           value={zone}
           onValue={setZone}
-          placeholder="Europe/Zurich"
+          placeholder="UTC"
+          suggestions={Intl.supportedValuesOf("timeZone")}
           hint={t("Decides what “yesterday” means, unless a user has their own time zone")}
         />
         <Field

@@ -109,14 +109,17 @@ export function LlmFields({ path, draft, onDraft, isStored }: LlmFieldsProps) {
           min={0}
           max={2}
           step={0.1}
+          placeholder="0.2"
           value={draft.temperature}
           onValue={(temperature) => edit({ temperature })}
         />
         <Field
           name={`${path}.max_output_tokens`}
-          label={t("Maximum answer (tokens)")}
+          label={t("Maximum length of an answer")}
           type="number"
           min={1}
+          unit={t("tokens")}
+          placeholder="1024"
           value={draft.tokens}
           onValue={(tokens) => edit({ tokens })}
         />

@@ -40,6 +40,13 @@ export function LlmSettings({ project, save }: SettingsProps) {
   const setFallback = (at: number, next: LlmDraft) =>
     edit({ fallbacks: draft.fallbacks.map((one, index) => (index === at ? next : one)) });
   const isStored = llm.model !== null;
+  const [test, setTest] = useState<LlmTest | null>(null);
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(stored);
+  const body = () => ({
+    ...bodyOfDraft(draft.first),
+    monthly_token_limit: numberOf(draft.month),
+    fallbacks: draft.fallbacks.map(bodyOfDraft),
+  });
   return (
     <div class="stack">
       <State project={project} save={save} />
@@ -47,14 +54,17 @@ export function LlmSettings({ project, save }: SettingsProps) {
         <Form
           label={t("Language model")}
           verb={t("Save")}
-          isIdle={JSON.stringify(draft) === JSON.stringify(stored)}
+          isIdle={!isChanged}
+          beside={
+            draft.first.model.trim() !== "" && (
+              <Button icon={Play} run={async () => setTest(await call("testLanguageModel", { body: { llm: body() } }))}>
+                {t("Test without saving")}
+              </Button>
+            )
+          }
           send={async () => {
             await save({
-              llm: {
-                ...bodyOfDraft(draft.first),
-                monthly_token_limit: numberOf(draft.month),
-                fallbacks: draft.fallbacks.map(bodyOfDraft),
-              },
+              llm: body(),
               smart_ingestion: { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) },
             });
             setDraft({
@@ -62,6 +72,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
               first: { ...draft.first, key: "" },
               fallbacks: draft.fallbacks.map((one) => ({ ...one, key: "" })),
             });
+            setTest(null);
             toast(t("Saved."));
           }}
         >
@@ -112,18 +123,20 @@ export function LlmSettings({ project, save }: SettingsProps) {
           <div class="columns narrow">
             <Field
               name="llm.monthly_token_limit"
-              label={t("Monthly token limit")}
+              label={t("Monthly limit")}
               type="number"
               min={0}
+              unit={t("tokens")}
               placeholder={t("unlimited")}
               value={draft.month}
               onValue={(month) => edit({ month })}
             />
             <Field
               name="smart_ingestion.daily_token_limit"
-              label={t("Daily token limit for ingestion")}
+              label={t("Daily limit for ingestion")}
               type="number"
               min={0}
+              unit={t("tokens")}
               placeholder={t("unlimited")}
               value={draft.limit}
               onValue={(limit) => edit({ limit })}
@@ -136,6 +149,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
             onChecked={(isSmart) => edit({ isSmart })}
           />
         </Form>
+        {isChanged && test !== null && <Tested test={test} />}
       </Card>
     </div>
   );

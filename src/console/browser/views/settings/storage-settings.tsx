@@ -31,24 +31,23 @@ export function StorageSettings({ project, save }: SettingsProps) {
     });
   };
   return (
-    <Card title={t("Retention")} icon={History}>
+    <Card title={t("Files and retention")} icon={History}>
       <Form
         label={t("Files and retention")}
         verb={t("Save")}
         isIdle={days === String(project.retention_days) && ocr === project.ocr && keepsFiles === project.keep_files}
         send={send}
       >
-        <div class="number-field">
-          <Field
-            name="retention_days"
-            label={t("Days to keep deleted memories and earlier versions")}
-            type="number"
-            min={0}
-            value={days}
-            onValue={setDays}
-            hint={t("0 deletes them immediately")}
-          />
-        </div>
+        <Field
+          name="retention_days"
+          label={t("Keep deleted memories and earlier versions for")}
+          type="number"
+          min={0}
+          unit={t("days")}
+          value={days}
+          onValue={setDays}
+          hint={t("0 deletes them immediately")}
+        />
         <Field
           name="ocr"
           label={t("Text in images and scans (OCR)")}

@@ -1,6 +1,7 @@
 // Names of memories, passages and search modes in all views.
 
 import type { Memory, SearchResult } from "../../core/calls.ts";
+import { cutText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 
 /** Maximum length of the beginning of a text that replaces a missing title, in characters. */
@@ -9,7 +10,14 @@ const TITLE_CHARACTERS = 80;
 /** The title of a memory; otherwise the beginning of its text; otherwise the name of its file or its address. */
 export function nameOf({ title, content, source }: Pick<Memory, "title" | "content" | "source">): string {
   const named = [title, content, source?.filename, source?.url].find((text) => text != null && text.trim() !== "");
-  return named?.trim().slice(0, TITLE_CHARACTERS).replace(/\s+/g, " ") ?? t("Untitled");
+  return named == null ? t("Untitled") : cutText(textInOneLine(named), TITLE_CHARACTERS);
+}
+
+function textInOneLine(text: string): string {
+  return text
+    .trim()
+    .slice(0, 4 * TITLE_CHARACTERS)
+    .replace(/\s+/g, " ");
 }
 
 /** The place of a passage in its memory: headings, page, slide, sheet, speaker. */

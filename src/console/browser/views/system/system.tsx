@@ -12,6 +12,7 @@ import { Boxes, Clock, Network, Server } from "../../ui/icons.ts";
 import { Ago, Badge, Card, Facts, Id, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Lanes } from "./lanes.tsx";
+import { addSample, Minute } from "./minute.tsx";
 
 /** Polling interval in milliseconds. */
 const POLL_MS = 5_000;
@@ -73,7 +74,11 @@ function Health({ state }: { readonly state?: SystemState }) {
 
 function Everything() {
   const system = useResource(
-    (signal) => call("getSystem", { signal }),
+    async (signal) => {
+      const state = await call("getSystem", { signal });
+      addSample(state.last_minute);
+      return state;
+    },
     [],
     () => POLL_MS,
   );
@@ -97,28 +102,6 @@ function Everything() {
   );
 }
 
-function Minute({ state: { last_minute: minute } }: { readonly state: SystemState }) {
-  const tiles = [
-    [t("Searches"), minute.searches],
-    [t("Answers"), minute.answers],
-    [t("Memories stored"), minute.stored],
-    [t("Memories failed"), minute.failed, minute.failed > 0],
-  ] as const;
-  return (
-    <section class="stack tight" aria-label={t("In the last minute")}>
-      <p class="fine">{t("In the last minute")}</p>
-      <div class="tiles">
-        {tiles.map(([label, value, isBad = false]) => (
-          <div key={label} class="tile">
-            <span class="tile-label">{label}</span>
-            <span class={`tile-value number ${isBad ? "bad" : ""}`}>{numberText(value)}</span>
-          </div>
-        ))}
-      </div>
-    </section>
-  );
-}
-
 function Queue({ state: { queue } }: { readonly state: SystemState }) {
   return (
     <Card title={t("Queues")} icon={Clock}>
@@ -127,7 +110,12 @@ function Queue({ state: { queue } }: { readonly state: SystemState }) {
           [t("Searches in progress"), numberText(queue.searches_in_progress)],
           [t("Searches waiting"), numberText(queue.searches_waiting)],
           [t("Memories being processed"), numberText(queue.memories_processing)],
-          [t("Memories failed"), numberText(queue.memories_failed)],
+          [
+            t("Memories failed"),
+            <span key="failed" class={queue.memories_failed > 0 ? "bad-text" : ""}>
+              {numberText(queue.memories_failed)}
+            </span>,
+          ],
           [t("Relation checks waiting"), numberText(queue.relations_waiting)],
         ]}
       />

@@ -10,7 +10,7 @@ import { filterOf, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { ArrowLeft, Brain, Clock, MessageSquare, Pencil, Trash2 } from "../../ui/icons.ts";
-import { Ago, Card, CopyButton, Facts, PageHead, Tabs } from "../../ui/pieces.tsx";
+import { Ago, Card, CopyButton, PageHead, Tabs } from "../../ui/pieces.tsx";
 import { Empty, Loaded, Problem } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { nameOf } from "../shared/memory-names.ts";
@@ -34,7 +34,7 @@ export function UserPage({ id }: { readonly id: string }) {
           </a>
         }
         title={user.value?.name ?? id}
-        text={user.value?.name ? id : undefined}
+        text={user.value && <About user={user.value} />}
         actions={
           known?.usersWrite &&
           user.value !== undefined && (
@@ -52,7 +52,6 @@ export function UserPage({ id }: { readonly id: string }) {
       <Loaded from={user}>
         {(value) => (
           <>
-            <UserFacts user={value} />
             <Tabs
               label={t("Parts of the user")}
               current={tab}
@@ -76,20 +75,28 @@ export function UserPage({ id }: { readonly id: string }) {
   );
 }
 
-function UserFacts({ user }: { readonly user: User }) {
+/** What is stored about the user apart from memories, in one line. */
+function About({ user: { id, name, email, time_zone: zone, created_at: at, metadata } }: { readonly user: User }) {
+  const facts: readonly (readonly [string, string | null])[] = [
+    [t("Id"), name === null ? null : id],
+    [t("Email"), email],
+    [t("Time zone"), zone],
+    [t("Since"), dayText(at)],
+    ...Object.entries(metadata).map(
+      ([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)] as const,
+    ),
+  ];
   return (
-    <Card class="facts-card">
-      <Facts
-        rows={[
-          [t("Email"), user.email],
-          [t("Time zone"), user.time_zone],
-          [t("Since"), dayText(user.created_at)],
-          ...Object.entries(user.metadata).map(
-            ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
-          ),
-        ]}
-      />
-    </Card>
+    <dl class="about">
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd dir="auto">{value}</dd>
+          </div>
+        ))}
+    </dl>
   );
 }
 

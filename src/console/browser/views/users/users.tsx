@@ -34,6 +34,9 @@ function UserList() {
     (cursor, signal) => call("listUsers", { query: { cursor, limit: USERS_SHOWN }, signal }),
     [],
   );
+  const [sought, setSought] = useState("");
+  const needle = sought.trim().toLowerCase();
+  const found = pages.items?.filter(({ id, name }) => `${id} ${name ?? ""}`.toLowerCase().includes(needle));
   const add = mayWrite && (
     <Button kind="primary" icon={Plus} run={() => setFilters({ new: "1" })}>
       {t("Add a user")}
@@ -46,15 +49,47 @@ function UserList() {
         text={t("The people who use your application. Each has their own memories.")}
         actions={pages.items?.length !== 0 && add}
       />
-      {!isConfined && pages.items?.length !== 0 && <OpenUser />}
+      {!isConfined && pages.items?.length !== 0 && (
+        <form
+          class="inline-form"
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const [only] = found ?? [];
+            if (needle !== "") go(["users", found?.length === 1 && only !== undefined ? only.id : sought.trim()]);
+          }}
+        >
+          <Field
+            name="find"
+            label={t("Name or id of a user")}
+            quiet
+            type="search"
+            placeholder={t("Name or id of a user")}
+            value={sought}
+            onValue={setSought}
+          />
+        </form>
+      )}
       <Table
         caption={t("Users, newest first")}
-        pages={pages}
+        pages={{ ...pages, items: found }}
         keyOf={({ id }) => id}
         empty={
-          <Empty icon={UsersIcon} title={t("No users yet")} action={add}>
-            {t("A user appears here as soon as a memory, chat or event names one.")}
-          </Empty>
+          needle === "" ? (
+            <Empty icon={UsersIcon} title={t("No users yet")} action={add}>
+              {t("A user appears here as soon as a memory, chat or event names one.")}
+            </Empty>
+          ) : (
+            <Empty
+              icon={UsersIcon}
+              title={t("No user in this list has this name or id")}
+              action={
+                <Button icon={ArrowRight} run={() => go(["users", sought.trim()])}>
+                  {t("Open the user {id}", { id: `“${sought.trim()}”` })}
+                </Button>
+              }
+            />
+          )
         }
         columns={[
           {
@@ -79,8 +114,12 @@ function UserList() {
             ),
           },
           { head: t("Memories"), cell: ({ id }) => <MemoryCount userId={id} /> },
-          { head: t("Email"), cell: ({ email }) => email ?? <None /> },
-          { head: t("Time zone"), cell: ({ time_zone: zone }) => zone ?? <None /> },
+          { head: t("Email"), has: ({ email }) => email !== null, cell: ({ email }) => email ?? <None /> },
+          {
+            head: t("Time zone"),
+            has: ({ time_zone: zone }) => zone !== null,
+            cell: ({ time_zone: zone }) => zone ?? <None />,
+          },
           { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
         ]}
       />
@@ -111,32 +150,5 @@ function MemoryCount({ userId }: { readonly userId: string }) {
     <a class="quiet-link number" href={to(["memories"], { userId })}>
       {numberText(count.value)}
     </a>
-  );
-}
-
-/** A field that opens a user by id, even if the list does not show it yet. */
-function OpenUser() {
-  const [find, setFind] = useState("");
-  return (
-    <form
-      class="inline-form"
-      aria-label={t("Open a user")}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (find.trim() !== "") go(["users", find.trim()]);
-      }}
-    >
-      <Field
-        name="find"
-        label={t("User id")}
-        quiet
-        placeholder={t("Open a user by id")}
-        value={find}
-        onValue={setFind}
-      />
-      <Button type="submit" icon={ArrowRight} disabled={find.trim() === ""}>
-        {t("Open")}
-      </Button>
-    </form>
   );
 }

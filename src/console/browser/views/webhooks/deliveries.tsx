@@ -7,10 +7,11 @@ import { t } from "../../core/i18n.ts";
 import { usePages, useResource, withItem } from "../../core/resource.ts";
 import { Button } from "../../ui/button.tsx";
 import { ArrowLeft, RefreshCw, RotateCcw, Send } from "../../ui/icons.ts";
-import { Ago, Badge, Card, PageHead, Snippet } from "../../ui/pieces.tsx";
+import { Ago, Card, PageHead, Snippet } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { DeliveryBadge } from "./last-delivery.tsx";
 import { signatureCheck } from "./signature-check.ts";
 
 /** An example of a delivery with its headers. The body has the memory without its text. */
@@ -86,9 +87,7 @@ export function Deliveries({ id }: { readonly id: string }) {
           { head: t("Event"), class: "main-cell", cell: ({ event }) => event },
           {
             head: t("Status"),
-            cell: ({ status }) => (
-              <Badge tone={{ delivered: "good", failed: "bad", pending: "warn" }[status]}>{t(status)}</Badge>
-            ),
+            cell: ({ status }) => <DeliveryBadge status={status} />,
           },
           { head: t("Attempts"), cell: (delivery) => <Attempts delivery={delivery} /> },
           { head: t("When"), cell: ({ created_at: at }) => <Ago time={at} /> },

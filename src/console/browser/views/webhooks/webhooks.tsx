@@ -16,6 +16,7 @@ import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { LastDelivery } from "./last-delivery.tsx";
 import { signatureCheck } from "./signature-check.ts";
 
 const EVENTS = ["memory.completed", "memory.failed", "memory.updated", "memory.deleted", "memory.superseded"] as const;
@@ -29,6 +30,7 @@ export default function Webhooks({ path }: { readonly path: readonly string[] })
 function WebhookList() {
   const [editing, setEditing] = useState<Webhook | null>(null);
   const [secret, setSecret] = useState<WebhookWithSecret | null>(null);
+  const [sent, setSent] = useState(0);
   const pages = usePages<Webhook>((cursor, signal) => call("listWebhooks", { query: { cursor }, signal }), []);
   const close = () => {
     setEditing(null);
@@ -86,6 +88,7 @@ function WebhookList() {
             head: t("State"),
             cell: ({ enabled }) => <Badge tone={enabled ? "good" : "neutral"}>{enabled ? t("on") : t("off")}</Badge>,
           },
+          { head: t("Last delivery"), cell: ({ id }) => <LastDelivery key={`${id} ${sent}`} id={id} /> },
           {
             head: "",
             class: "end",
@@ -96,6 +99,7 @@ function WebhookList() {
                   icon={Send}
                   run={async () => {
                     await call("testWebhook", { params: { id: webhook.id } });
+                    setSent(sent + 1);
                     toast(t("A test event was sent."), {
                       label: t("Deliveries"),
                       run: () => go(["webhooks", webhook.id]),
