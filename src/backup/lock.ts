@@ -11,7 +11,7 @@ import type { Target } from "./target.ts";
 const LOCKS = "locks/";
 /** A lock that was not renewed for this long is passed over. */
 const LIFE_MS = 10 * 60_000;
-/** Time between two renewals: ten attempts may fail before a backup loses its lock. */
+/** Time between two renewals: seven in a row may fail before a backup loses its lock. */
 const RENEW_MS = 60_000;
 /** Nothing is written or removed when the lock ends within this time, as it may be passed over meanwhile. */
 const MARGIN_MS = 2 * 60_000;

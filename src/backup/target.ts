@@ -1,4 +1,4 @@
-// Where backups are kept: a folder or an S3 bucket. Objects are written once under a name and never changed.
+// Where backups are kept: a folder or an S3 bucket. Objects never change after they are written, except for locks.
 
 /** A place for objects. Names consist of letters, digits, `-`, `.` and `/`. */
 export interface Target {

@@ -33,7 +33,7 @@ function* conversationOf(value: unknown, place: string): Generator<Found> {
   mapping.title("title");
   mapping.time("occurred_at", "create_time");
   mapping.keep("chatgpt", "conversation_id", "update_time", "gizmo_id", "default_model_slug", "is_archived");
-  // ids that the conversation has twice, and the end of the branch that was read
+  // `id` repeats `conversation_id`, and `current_node` is the end of the branch that was read
   mapping.ignore("id", "current_node");
   for (const note of notes) mapping.unplaced(note);
   yield* mapping.found("chatgpt", value.conversation_id ?? value.id);

@@ -53,7 +53,7 @@ class Scanner {
   #isRootList = false;
   /** Number of records in the current list, or at the root. */
   #count = 0;
-  /** The members of the root object that are no lists, as JSON; null outside of one. */
+  /** The members of the root object that are no lists, as JSON; null outside of such an object. */
   #members: string[] | null = null;
   #membersBytes = 0;
   #hadLists = false;
@@ -72,7 +72,7 @@ class Scanner {
   #isBare = false;
   #isTooLarge = false;
 
-  /** The bytes of the current line before its first record, to find the next record after damage. */
+  /** White space on the line of a list's first record before it, to find the next record after damage. */
   #indent: string | null = null;
   #lineStart: number[] = [];
   #isLineBlank = true;

@@ -242,7 +242,7 @@ const RELATIVES = [
   ["sohn", "tochter"],
 ] as const;
 
-/** Whether two words are forms of one, but not of a man and a woman: "hermano" and "hermana". */
+/** Whether two words are forms of the same word, but not for a man and a woman, as "hermano" and "hermana". */
 function isSame(left: StatementWord | undefined, right: StatementWord | undefined): boolean {
   if (left === undefined || right === undefined || left.stem !== right.stem) return false;
   if (left.word === right.word) return true;

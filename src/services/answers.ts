@@ -191,8 +191,8 @@ export class AnswerService {
   /**
    * Validates a question before any other work is done. Returns the language model, the minimum evidence and the mode
    * for its answer.
-   * @throws Fault `invalid_request` for a model if no endpoint is configured, for instructions that leave no room for
-   *   sources, and for `knownAt` outside of what is known
+   * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
+   *   for sources; as `SearchService.refuseThen`
    */
   async check(
     viewer: Viewer,

@@ -4,7 +4,7 @@
 // The rules:
 // - Projects share the work equally: weighted fair queueing with equal weights (Demers, Keshav and Shenker, 1989). The
 //   turn with the earliest virtual finish time is next, so short work goes before long work of another project.
-// - Within a project, short work goes before long work, until as much later work as its own cost has overtaken that.
+// - Within a project, the shortest work is next, unless later work of at least its own cost has overtaken other work.
 // - While several projects have work, less is in progress than if there is only one, because what is in progress holds
 //   up the others. A project that has nothing in progress may exceed that by a factor of two.
 
@@ -185,7 +185,7 @@ export class FairTurns<T extends Turn> {
     return project;
   }
 
-  /** Forgets projects without recent work that have not used more than their share. */
+  /** Forgets projects without recent work that have not used more than their share; all if none has work. */
   #forgetProjects(): void {
     let isIdle = true;
     for (const [id, project] of this.#projects) {

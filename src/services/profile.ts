@@ -92,7 +92,7 @@ interface Read {
 export class ProfileService {
   /** Vectors of `STATEMENTS` by the fingerprint of their model. */
   readonly #vectors = new Map<string, Promise<readonly Float32Array[]>>();
-  /** What sentences say, the oldest first. */
+  /** Kinds of the sentences that were classified last, the oldest first. */
   readonly #kinds = new Map<string, ProfileKind | null>();
 
   constructor(private readonly uses: ProfileServiceDependencies) {}
@@ -227,7 +227,7 @@ export class ProfileService {
     return lists;
   }
 
-  /** What a sentence says. Answers are kept. @param onClassify called if the sentence was not asked for before */
+  /** The kind of a sentence, from `#kinds` if possible. @param onClassify called if the sentence is classified now */
   #kindOf(sentence: ProfileSentence, onClassify: () => void): ProfileKind | null {
     const { text, language, isSpoken, userNames } = sentence;
     const key = [language, isSpoken, ...userNames, text].join("\n");

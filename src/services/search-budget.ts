@@ -38,7 +38,7 @@ const OUTLIER = 4;
 /** Milliseconds per unit, and its mean absolute deviation, before the first measurement. */
 const FIRST_UNIT_MS = 5;
 const FIRST_UNIT_MS_DEVIATION = 1;
-/** Mean absolute deviations above the average within which 95 % of the searches end. */
+/** Number of mean absolute deviations above the average within which 95 % of the searches end. */
 const DEVIATIONS = 2.5;
 /** Share of a budget that predictions may use up. The rest is reserve, because predictions lag behind what changes. */
 const BUDGET_SHARE = 0.9;

@@ -77,7 +77,7 @@ export interface FolderDependencies {
 
 /** A folder and the memories of its files. */
 export class FolderSync {
-  /** Files that are not stored as they are, and since when they look like this. */
+  /** Files whose present state is not stored, and when this state was first seen. */
   readonly #seen = new Map<string, { readonly bytes: number; readonly mtimeMs: number; readonly at: number }>();
   /** Times at which files were first found to be gone. */
   readonly #missed = new Map<string, number>();

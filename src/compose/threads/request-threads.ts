@@ -19,7 +19,7 @@ import type { ThreadStart } from "./thread-protocol.ts";
 /** Cores per thread, if their number is not set. Lanes need most of the machine (docs/decisions/099). */
 const CORES_PER_THREAD = 4;
 const THREADS_DEFAULT_MAX = 16;
-/** First and longest wait, in milliseconds, before a thread that has ended is replaced. It doubles if it ends early. */
+/** First and longest wait, in milliseconds, before an ended thread is replaced. It doubles while threads end early. */
 const RESTART_MS = 50;
 const RESTART_MS_MAX = 5_000;
 /** A thread that has run for this time, in milliseconds, has not ended early. */

@@ -240,7 +240,7 @@ export class PostgresCoordination {
     });
   }
 
-  /** Runs work whose failure is harmless, because what it would end expires within a minute. */
+  /** Runs work whose failure is only logged: it is repeated soon, or what it would end expires within a minute. */
   async #quietly(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();

@@ -231,7 +231,7 @@ export class PostgresSharedIndex implements SharedIndex {
     });
   }
 
-  /** Replaces packed texts and vectors in an open transaction. The models have their keys. */
+  /** Replaces packed texts and vectors in an open transaction. `#modelKey` must know the models already. */
   async #putPublications(
     session: WritingSession,
     memories: readonly PackableMemory[],

@@ -13,7 +13,7 @@ import { FURTHER_STEPS, MIGRATIONS } from "./migrations.ts";
 import { witnessPath } from "./opening.ts";
 import type { Statement, Values } from "./statement.ts";
 
-/** Matches statements that change rows. A match by mistake is harmless: it only empties a cache too early. */
+/** Matches statements that change rows. A match by mistake only costs a transaction, and empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
 /** The parts that number the commits of a database. */
@@ -193,8 +193,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Moves the write-ahead log into the file and empties it if `noteErasure` was called since, because the log has
-   * earlier versions of pages. Returns false if another connection reads or writes at this moment.
+   * Moves the write-ahead log into the file and empties it if `noteErasure` was called since it was last emptied: the
+   * log has earlier versions of pages. Returns false if another connection reads or writes at this moment.
    */
   emptyLog(): boolean {
     if (!this.#mustEmptyLog) return true;
