@@ -45,7 +45,7 @@ export interface Admission {
   readonly search: string;
   /** The authenticated caller; null if the request needs no key or has no valid key. */
   principal: Principal | null;
-  /** The authentication in progress, or one that has failed; null if there is none. Then `principal` is null. */
+  /** The authentication in progress, or one that has failed; null if there is none. While set, `principal` is null. */
   pending: PendingAuthentication | null;
   /** The rate-limit window that counted the request; null outside of /v1. */
   window: WindowState | null;

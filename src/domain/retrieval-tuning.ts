@@ -56,7 +56,7 @@ export interface LinearProbe {
   readonly bias: number;
 }
 
-/** Features of two notes that answer a question. From them follows whether the newer one has replaced the older one. */
+/** Features of two notes that answer a question. They predict whether the newer one has replaced the older one. */
 export const REPLACEMENT_SIGNS = [
   "olderCosine",
   "newerCosine",

@@ -39,7 +39,7 @@ const BY_WORDS = 8;
 const QUERY_UNITS_MAX = 500;
 /** Maximum number of sentences of a passage that are judged. Longer passages are documents. */
 const SENTENCES_MAX = 12;
-/** A sentence speaks for its passage if it has this share of its characters. */
+/** Minimum share of a passage's characters for a sentence to count as what the passage is about. */
 const SENTENCE_SHARE_MIN = 0.4;
 
 /** What finding relations needs. */

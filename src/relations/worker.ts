@@ -19,11 +19,11 @@ const BUSY_PAUSE_MS = 5_000;
 /** Pause before the next look whether memories wait to be indexed, in milliseconds. */
 const LOOK_MS = 100;
 const LEASE_MS = 60_000;
-/** Longest sleep between two attempts to claim jobs. */
+/** Maximum pause between two attempts to claim jobs, in milliseconds. */
 const IDLE_MS = 30_000;
 /** Pause after a job of the backlog, in milliseconds, so that the backlog does not slow down everything else. */
 const BACKLOG_PAUSE_MS = 50;
-/** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After this many attempts, the memory has no relations. */
+/** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After `ATTEMPTS_MAX` failures, the memory has no relations. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;

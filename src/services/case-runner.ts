@@ -19,7 +19,7 @@ import type { AnswerService } from "./answers.ts";
 const TURNS = 8;
 /** Maximum time in milliseconds until this node sees a run that another node began or left. */
 const POLL_MS = 10_000;
-/** Attempts of one step in a row before the run fails, and the pauses between them, in milliseconds. */
+/** Maximum number of attempts of one step, and the first pause in milliseconds. Each later pause is twice as long. */
 const ATTEMPTS_MAX = 8;
 const PAUSE_FIRST_MS = 500;
 

@@ -31,7 +31,7 @@ const REST_MS = 5;
 const TURNS = 8;
 /** Maximum time in milliseconds until another node continues the deletion of a node that has stopped. */
 const POLL_MS = 10_000;
-/** Attempts of one step in a row before the deletion fails, and the pauses between them, in milliseconds. */
+/** Maximum number of attempts of one step, and the first pause in milliseconds. Each later pause is twice as long. */
 const ATTEMPTS_MAX = 6;
 const PAUSE_FIRST_MS = 500;
 /** How long a deletion that has ended can be read, in milliseconds. */

@@ -76,8 +76,8 @@ export interface Sampling {
 const TEMPERATURE = 0.2;
 const OUTPUT_TOKENS = 1_024;
 /**
- * Maximum time to wait for the language model to rewrite a question. After it, the contextual question is used, which
- * needs no language model.
+ * Maximum time in milliseconds for the language model to rewrite a question. After it, the contextual question is used,
+ * which needs no language model.
  */
 const STANDALONE_MS = 10_000;
 

@@ -30,7 +30,7 @@ import { withZonedDates } from "./zones.ts";
 export interface MemoryWithContent {
   readonly memory: Memory;
   readonly content: string;
-  /** Counts of the memories of the files in its file; absent if its file contains none. */
+  /** Counts of the memories of the files in its file; absent if it contains none, unless it is an archive. */
   readonly parts?: PartCounts;
 }
 
@@ -107,7 +107,7 @@ export class MemoryService {
   /**
    * Reads the contents of memories of a project that the caller has just read, in their order. Memories that were
    * deleted meanwhile may be left out. A memory whose stored text does not match its row has no content and counts as
-   * failed here, because neither an old text nor none may pass for its text.
+   * failed here, because neither an earlier text nor an empty one may pass for its text.
    */
   async withContents(projectId: ProjectId, memories: readonly Memory[]): Promise<readonly MemoryWithContent[]> {
     const contents = new Map<MemoryKey, string>();

@@ -8,7 +8,7 @@ import type { Embedder, Embedders, Reader, Reranker, Rerankers } from "../ports/
 
 /** Age in milliseconds from which a result is computed again. */
 const AGE_MS_MAX = 10 * 60_000;
-/** Bytes that an entry takes beside its numbers: key, object and place in the table. */
+/** Bytes that an entry takes besides its numbers: key, object and place in the table. */
 const ENTRY_BYTES = 256;
 /** Maximum share of all bytes for one entry. */
 const SHARE_MAX = 1 / 16;

@@ -46,7 +46,7 @@ export interface CoreResult<Data> {
   readonly response?: Response | undefined;
 }
 
-/** Whether a call ended before its answer was complete, and how. */
+/** One attempt of a call, with its signal and its time limit. */
 interface Attempt {
   readonly signal: AbortSignal;
   readonly hasTimedOut: () => boolean;

@@ -47,7 +47,7 @@ type Run = (call: Mem0Call) => Promise<unknown>;
 type RunList = (call: Mem0Call) => Promise<{ readonly results: readonly JsonRecord[] }>;
 
 const BASE = `${COMPATIBLE_PREFIX}mem0`;
-/** How long `add` waits until its memories are searchable, in milliseconds. */
+/** Maximum time that `add` waits for its memories to be searchable, in milliseconds. */
 const SEARCHABLE_TIMEOUT_MS = 10_000;
 /** Maximum time to wait for the deletion of many memories, and the polling interval, in milliseconds. */
 const DELETED_TIMEOUT_MS = 30_000;
