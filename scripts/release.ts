@@ -1,5 +1,5 @@
-// Builds a release: `bun scripts/release.ts`. One folder gets the program for this platform as archive, npm packages,
-// wheels, .deb and .rpm, with what installs them, checksums, the list of parts, and a signature.
+// Builds a release: `bun scripts/release.ts`. One folder gets the program for each wanted platform as archive, npm
+// packages, wheels, .deb and .rpm, and an installer, a Homebrew formula, checksums, the list of parts, and a signature.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -120,7 +120,7 @@ async function startRun(options: ReleaseOptions, platform: Platform, scratch: st
   };
 }
 
-/** Says which file is the reason if a program needs a newer glibc than wanted. @param given the options' program */
+/** Says which file needs a newer glibc than `GLIBC_WANTED`, if any does. @param given `program` of the options */
 function newerGlibc({ program, platform }: ReleaseRun, given: string | null): readonly Made[] {
   const need = glibcNeed(program);
   if (!isNewer(need.version, GLIBC_WANTED)) return [];
@@ -146,8 +146,8 @@ function whyNotBuilt(platform: Platform): string {
 }
 
 /**
- * The native core for systems with `GLIBC_WANTED`, or undefined for this platform without Zig.
- * @throws Error if it cannot be compiled or linked, or needs a newer glibc all the same
+ * The native core for systems with `GLIBC_WANTED`. Without Zig, undefined for the first of `PLATFORMS`.
+ * @throws Error if it cannot be compiled or linked, or needs a newer glibc
  */
 function portableCore(platform: Platform): string | undefined {
   const arch = platform.npm.cpu;

@@ -6,10 +6,10 @@ import { type Made, type Platform, RELEASE, type ReleaseRun } from "./descriptio
 import { pack } from "./tar.ts";
 
 const TEMPLATES = join(import.meta.dir, "../../deploy/release");
-/** Names that Homebrew has for processors, by Node's names. */
+/** Blocks of a Homebrew formula that hold for one processor, by Node's names of processors. */
 const BREW_BLOCKS: Readonly<Record<string, string>> = { x64: "on_intel", arm64: "on_arm" };
 
-/** The archive of a program, for what downloads it. */
+/** The archive of a program, with what a Homebrew formula says of it. */
 export interface PackedProgram {
   readonly platform: Platform;
   readonly file: string;

@@ -18,7 +18,7 @@ export interface Platform {
   readonly wheel: string;
 }
 
-/** Platforms for which the native core can be compiled. The first is built by the release itself. */
+/** Platforms for which the native core can be compiled. The first is that of the machine that builds releases. */
 export const PLATFORMS: readonly [Platform, ...Platform[]] = [
   {
     id: "linux-x64",
@@ -88,7 +88,7 @@ export interface ReleaseRun {
   readonly program: string;
   /** Folder of the artefacts. */
   readonly output: string;
-  /** Folder for what is thrown away. */
+  /** Folder for temporary files. */
   readonly scratch: string;
   /** Seconds since 1970 that all files in archives have, so that the same program gives the same bytes. */
   readonly time: number;

@@ -11,7 +11,7 @@ const { version, registryName, modelsName, summary, licence } = RELEASE;
 
 /**
  * Writes the packages as `npm pack` would.
- * @param withShared whether those that are the same for all platforms are written, too
+ * @param withShared whether to write also the packages that are the same for all platforms
  */
 export function makeNpmPackages(run: ReleaseRun, withShared: boolean): readonly Made[] {
   const { platform, program } = run;

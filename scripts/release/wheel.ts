@@ -21,7 +21,7 @@ interface WheelFile {
   readonly isExecutable: boolean;
 }
 
-/** Writes the wheel with the program, and the one with the models if it `withModels`, which all platforms share. */
+/** Writes the wheel with the program and, if `withModels`, the one with the models, which all platforms share. */
 export function makeWheels(run: ReleaseRun, withModels: boolean): readonly Made[] {
   const programFiles = filesIn(run.program, `${MODULE}/program`).filter(
     ({ path }) => !path.startsWith(`${MODULE}/program/${MODELS_FOLDER}/`),

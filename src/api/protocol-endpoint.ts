@@ -62,7 +62,7 @@ export class ProtocolRunner {
     this.#operations = operations;
   }
 
-  /** @throws Fault `rate_limit_exceeded`, `invalid_api_key`, or one of reading or answering */
+  /** @throws Fault `rate_limit_exceeded`, `invalid_api_key`, or a fault of the body or of `endpoint` */
   async run(
     endpoint: ProtocolEndpoint,
     bucket: Bucket,

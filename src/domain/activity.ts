@@ -23,7 +23,7 @@ export type MemoryCountName = (typeof MEMORY_COUNTS)[number];
 
 /** Name of a count: of memories, of answers by their state, or of the searches of a mode in a class of durations. */
 export type ActivityName = MemoryCountName | AnswerState | `ms.${ModeName}.${number}`;
-/** Name of the highest number of memories in status `processing` that a step has seen. */
+/** Name of a count: the largest number of memories in status `processing` that was seen during the step. */
 export const QUEUE = "queue";
 
 /** The counts of a step, by their names; those that are absent are 0. */

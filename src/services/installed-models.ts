@@ -126,8 +126,8 @@ export class InstalledModelService {
   }
 
   /**
-   * Fetches and checks the files of a model again, whose installation has failed.
-   * @throws Fault `model_not_found`; `invalid_state` if it has not failed, or has no files
+   * Installs a model again after a failure: its files are fetched and checked in the background.
+   * @throws Fault `model_not_found`; `invalid_state` if the model has no installation that failed
    */
   async retry(tx: Transaction, id: string): Promise<void> {
     const model = await tx.installedModels.get(id);

@@ -55,7 +55,7 @@ export class InstalledModels {
     return this.#transport.remove((core) => deleteInstalledModel({ ...core, path: { id } }), options);
   }
 
-  /** Fetches and checks the files of a model again whose installation has failed. */
+  /** Installs a model again after a failure. Its files are fetched and checked in the background. */
   retry(id: string, options?: CallOptions): Promise<InstalledModel> {
     return this.#transport.call((core) => retryInstalledModel({ ...core, path: { id } }), "always", options);
   }
