@@ -1,4 +1,4 @@
-// Whether the disk of the stores is full, and how deletions get the space that they need then.
+// Whether the disk of the stores is full, and how deletions still get the space that they need.
 
 import type { Fault } from "../domain/fault.ts";
 

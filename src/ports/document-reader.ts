@@ -27,7 +27,7 @@ export interface DocumentFile {
   readonly mediaType: string;
   /** Whether the file is in another one, so that files in it that contain files are not read. Absent: no. */
   readonly isPart?: boolean;
-  /** Path of an empty file, into which the files in it are written. Absent: they are not read. */
+  /** Path of an empty file, into which the files in this one are written. Absent: they are not read. */
   readonly partsPath?: string;
   /** The hash that the file had when it was received (domain/file-hash.ts), in hexadecimal. Absent: not checked. */
   readonly contentSha256?: string;

@@ -1,4 +1,4 @@
-// Checks JSON bodies on their bytes, before any of it is parsed, and parses large ones without holding up the thread
+// Checks JSON bodies on their bytes, before any of them is parsed, and parses large ones without holding up the thread
 // that answers requests. Implemented by adapters/native.
 //
 // Obligations of an implementation:
@@ -6,7 +6,7 @@
 //   members of valid JSON are counted exactly; of anything else, the counts are an estimate.
 // - A limit is applied before a byte past it is parsed.
 // - `parse` gives the value that JSON.parse gives, and lets other work run at least every few milliseconds.
-// - An implementation chooses which texts are long. Those that `parse` sets apart have more than 64 KiB.
+// - An implementation chooses which texts `parse` sets apart as `LongText`, but only from those of more than 64 KiB.
 
 /** Limits of a JSON text. */
 export interface JsonLimits {

@@ -63,8 +63,8 @@ export interface Embedder {
   /** Weights and curves for search scores with vectors of this model. */
   readonly tuning: RetrievalTuning;
   /**
-   * Whether another server computes it, or its files did not ship and may be absent. Searches go on without vectors
-   * while it cannot compute.
+   * Whether another server runs it, or its files were absent when it was opened. Searches go on without vectors while
+   * it cannot compute.
    */
   readonly isRemote?: boolean;
   /** The reader that uses its word table and tokeniser; null or absent if there is none. */
@@ -169,7 +169,7 @@ export interface ScoreOptions {
 
 /** Scores the relevance of (query, passage) pairs. */
 export interface Reranker {
-  /** Whether another server computes it. Searches then go on without it while that server is away. */
+  /** Whether another server runs it. Searches go on without it while that server is away. */
   readonly isRemote?: boolean;
   /**
    * Weights and curves for scores with this reranker and the embedder that it was asked for. Absent: those of the
