@@ -26,8 +26,8 @@ const RING_SLOTS_FIRST = 4;
 
 /**
  * Admits at most `limit` requests per key in any `windowMs`: a request at t is admitted if and only if fewer than
- * `limit` were admitted in (t − windowMs, t]. Refused requests do not count. O(1) amortised: .3 µs per call with a
- * thousand keys, .8 µs with 60,000 (November 2026, 2 cores).
+ * `limit` were admitted in (t − windowMs, t]. Refused requests do not count. O(1) amortised: 0.3 µs per call with a
+ * thousand keys, 0.8 µs with 60,000 (November 2026, 2 cores).
  *
  * Memory: 8 to 16 bytes per counted request and about 250 per key. Each call evicts keys without a counted request. If
  * `keysMax` keys have counted requests, requests of further keys are refused until the last counted request of the

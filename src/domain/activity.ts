@@ -1,4 +1,4 @@
-// Counts of what happens in a project, per hour and per day (steps) of UTC.
+// Counts of what happens in a project, per step: an hour or a day (UTC).
 
 import { DAY_MS } from "../kit/clock.ts";
 import type { AnswerState } from "./answer-state.ts";

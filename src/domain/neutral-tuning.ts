@@ -13,13 +13,13 @@ export interface CosineSpread {
 }
 
 /**
- * Weight of full text divided by the spread of the cosines. mneme-e5-small has 2.5 (spread .1), all-MiniLM-L6-v2 4.6
- * (spread .5).
+ * Weight of full text divided by the spread of the cosines. mneme-e5-small has 2.5 (spread 0.1), all-MiniLM-L6-v2 4.6
+ * (spread 0.5).
  */
 const TEXT_WEIGHT_PER_SPREAD = 4;
 /** Weight of the graph divided by the spread: mneme-e5-small has 2, all-MiniLM-L6-v2 3. */
 const GRAPH_WEIGHT_PER_SPREAD = 2.5;
-/** Weight of the reranker divided by the spread: mneme-e5-small has .6, all-MiniLM-L6-v2 .8. */
+/** Weight of the reranker divided by the spread: mneme-e5-small has 0.6, all-MiniLM-L6-v2 0.8. */
 const RERANK_WEIGHT_PER_SPREAD = 0.7;
 /** A spread below this is noise: the model may not know the language of the probes. */
 const SPREAD_MIN = 0.05;
@@ -37,8 +37,8 @@ const SAFE_EVIDENCE_MIN = Object.fromEntries(MODE_NAMES.map((mode) => [mode, UNC
 const UNKNOWN_SPREAD: CosineSpread = { related: 0.6, unrelated: 0.2 };
 
 /**
- * Weights that fit the spread of a model's cosines, and curves that rise with the score: .5 for the typical cosine of a
- * passage that answers.
+ * Weights that fit the spread of a model's cosines, and curves that rise with the score: 0.5 for the typical cosine of
+ * a passage that answers.
  */
 export function neutralTuning({ related, unrelated }: CosineSpread): RetrievalTuning {
   const spread = Math.max(SPREAD_MIN, related - unrelated);

@@ -100,7 +100,7 @@ export interface ProjectSettings {
   readonly time_zone: string | null;
   /** Whether the originals of uploaded files are kept. A change concerns files that are sent later. */
   readonly keep_files: boolean;
-  /** Results obey scopes and filters with each value. */
+  /** How vectors are searched. Scopes and filters hold with each value. */
   readonly vector_index: VectorIndexName;
 }
 

@@ -1,5 +1,5 @@
 // How the search scores of one embedding model are made: weights of the signals and calibration curves. Vectors of
-// another model need other values. They are in the model's manifest (data/models/README.md).
+// another model need other values. The values are in the model's manifest (data/models/README.md).
 
 import type { Calibration } from "./calibration.ts";
 import type { ModeName } from "./ranking.ts";

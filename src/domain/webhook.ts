@@ -57,6 +57,6 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   readonly attempts: readonly DeliveryAttempt[];
   readonly createdAt: number;
-  /** When the next attempt is due; null if none is scheduled. */
+  /** When the next attempt is due, in Unix milliseconds; null if none is scheduled. */
   readonly nextAttemptAt: number | null;
 }
