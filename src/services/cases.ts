@@ -52,7 +52,7 @@ export class CaseService {
   }
 
   /**
-   * Begins a run over all present cases. It costs no query.
+   * Begins a run over all present cases. Its searches do not count as queries.
    * @param modes null: each case in its own mode
    * @throws Fault `overloaded` if too many runs are in progress
    */

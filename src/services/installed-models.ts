@@ -297,7 +297,7 @@ export function builtInModel(model: BuiltInModel, usedBy: readonly string[]): In
   };
 }
 
-/** A model that was added as the API shows it. `problem`: why it cannot be used on this node. */
+/** A model that was added, as the API shows it. @param problem why it cannot be used on this node; null: it can */
 export function addedModel(model: AddedModel, usedBy: readonly string[], problem: string | null): InstalledModel {
   const { tunings, isCalibrated, key: _, fingerprint: __, manifestSha256: ___, sha256: ____, ...shown } = model;
   const calibration: Calibration = Object.keys(tunings).length > 0 ? "fitted" : isCalibrated ? "shipped" : "none";

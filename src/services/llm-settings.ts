@@ -1,5 +1,5 @@
 // Changes of a project's language model settings. A key belongs to the address that it was given for, and is never sent
-// to another one. So does the trust that an admin gave to an address.
+// to another one. An address that an admin has set stays trusted; other addresses do not become trusted by it.
 
 import { Fault } from "../domain/fault.ts";
 import { PROVIDER_ADDRESSES } from "../domain/language-model.ts";
