@@ -50,7 +50,7 @@ const PRUNE = `DELETE FROM case_runs WHERE NOT ${IN_PROGRESS} AND updated_at < $
 
 const BUSY_RETRY_SECONDS = 5;
 
-/** Test cases and runs over them. */
+/** Cases and runs over them. */
 export class StoredCases implements CaseStore {
   constructor(
     private readonly session: Session,

@@ -29,7 +29,7 @@ import { inWritingSession, ReadingSession, type WritingSession } from "./session
 
 /** Time in milliseconds after which a reservation or task of a process ends if the process does not renew it. */
 const HOLD_MS = 60_000;
-/** Interval of renewals: three may fail before anything is lost. */
+/** Interval of renewals: two in a row may fail without a loss. */
 const RENEW_MS = HOLD_MS / 4;
 /** A rate-limit window without requests is removed after this many times its length. */
 const WINDOWS_KEPT = 3;
