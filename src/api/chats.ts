@@ -271,5 +271,6 @@ function messageView(message: Message): View<typeof schema.Message> {
     answer_state: message.answerState,
     created_at: isoTime(message.createdAt),
     ...(message.isInterrupted ? { interrupted: true } : {}),
+    ...(message.failure === null ? {} : { failure: message.failure }),
   };
 }

@@ -43,6 +43,8 @@ export interface Message {
   readonly isInterrupted: boolean;
   /** null for a user's message, an interrupted answer, and an answer that was stored before states existed. */
   readonly answerState: AnswerState | null;
+  /** Why a user's message got no answer, as one public sentence; null if it got one, or the caller disconnected. */
+  readonly failure: string | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }

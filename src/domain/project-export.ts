@@ -284,6 +284,7 @@ export const EXPORT_FIELDS = {
     content: text,
     is_interrupted: flag,
     answer_state: { ...oneOf(ANSWER_STATES), isOptional: true },
+    failure: { ...text, isOptional: true },
     /** Number of sources when the message was stored; see `turns` in ports/chat-store.ts. */
     source_count: count,
     sources: apart(

@@ -34,6 +34,8 @@ export interface ChatStore {
    * the first message of the user.
    */
   append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Promise<Message | null>;
+  /** Stores why a message of the user got no answer. Does nothing if the chat or the message does not exist. */
+  fail(projectId: ProjectId, id: ChatId, messageId: MessageId, failure: string): Promise<void>;
   /** Returns null if the chat has no such message. */
   message(projectId: ProjectId, id: ChatId, messageId: MessageId): Promise<Message | null>;
   /** All messages, oldest first. */

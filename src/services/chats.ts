@@ -30,11 +30,14 @@ export interface ChatServiceDependencies {
 /** A question to a chat. Its user, agent and session are those of the chat. */
 export type ChatQuestion = Omit<Question, ScopeName | "includeGraph" | "model">;
 
+/** What is stored for an answer that failed for a reason that is not public. */
+const UNKNOWN_FAILURE = "Something went wrong inside the server. Its log says why.";
+
 /** A message that is being answered. */
 export interface MessageRun {
   /**
    * Fragments of the answer. They begin when the messages before this one in the chat are answered; then the user's
-   * message is stored. If the caller stops before the end, the text so far is stored.
+   * message is stored. If the caller stops before the end, the text so far is stored; if the answer fails, the reason.
    */
   readonly events: AsyncGenerator<string>;
   /** Stores the complete answer, after the last of `events`. */
@@ -162,6 +165,7 @@ export class ChatService {
     const { signal, confirm } = asker;
     const answer = new AnswerSoFar();
     let run: AnswerRun | null = null;
+    let asked: MessageId | null = null;
     const store = async (transaction: Transaction, isInterrupted: boolean): Promise<Message> => {
       invariant(run, "an answer is stored after it has begun");
       const message = await transaction.chats.append(projectId, id, {
@@ -177,7 +181,20 @@ export class ChatService {
       await run.count(transaction);
       return message;
     };
-    const begun = () => this.#begin(viewer, id, question, { signal, confirm, reservation });
+    const onAsked = (message: Message) => {
+      asked = message.id;
+    };
+    const begun = () => this.#begin(viewer, id, question, { signal, confirm, reservation, onAsked });
+    const keepFailure = async (error: unknown) => {
+      const message = asked;
+      if (message === null) return;
+      const failure = error instanceof Fault ? error.message : UNKNOWN_FAILURE;
+      try {
+        await transactions.run((transaction) => transaction.chats.fail(projectId, id, message, failure));
+      } catch {
+        return; // the caller gets the error of the answer, which says more than that it could not be stored
+      }
+    };
     const events = async function* (): AsyncGenerator<string> {
       signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
       let isDisconnected = true;
@@ -190,6 +207,7 @@ export class ChatService {
         isDisconnected = false;
       } catch (error) {
         isDisconnected = signal.aborted;
+        if (!isDisconnected) await keepFailure(error);
         throw error;
       } finally {
         // After a disconnect, the text so far is stored. The text of a failed answer is not.
@@ -212,9 +230,10 @@ export class ChatService {
     viewer: Viewer,
     id: ChatId,
     question: ChatQuestion,
-    terms: Asker & { readonly reservation: QuotaReservation },
+    terms: Asker & { readonly reservation: QuotaReservation; readonly onAsked: (message: Message) => void },
   ): Promise<AnswerRun> {
     const { chats, answers } = this.#uses;
+    const { onAsked, ...shared } = terms;
     const scope = scopeOf(await this.get(viewer, id));
     const history = await chats.turns(viewer.projectId, id, LIMITS.chatTurns);
     const asked = {
@@ -224,8 +243,10 @@ export class ChatService {
       isInterrupted: false,
       answerState: null,
     } as const;
-    if ((await chats.append(viewer.projectId, id, asked)) === null) throw unknownChat(id);
-    return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...terms, history });
+    const message = await chats.append(viewer.projectId, id, asked);
+    if (message === null) throw unknownChat(id);
+    onAsked(message);
+    return answers.answer(viewer, { ...question, ...scope, includeGraph: false, model: null }, { ...shared, history });
   }
 
   #sourceOf(source: CitedPassage, at: number): MessageSource {

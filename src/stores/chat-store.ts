@@ -66,6 +66,8 @@ const FIRST_MESSAGES = `${ALL_MESSAGES} LIMIT $rows`;
 const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
   WHERE chat_key = ${CHAT_KEY} AND message_key > $after ORDER BY message_key LIMIT $rows`;
 
+const FAIL = `UPDATE messages SET failure = $failure WHERE chat_key = ${CHAT_KEY} AND id = $messageId AND role = 'user'`;
+
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
 const LIVE_SOURCES = ({
@@ -170,6 +172,10 @@ export class StoredChats implements ChatStore {
     }
     const [stored] = await this.#withSources([message]);
     return stored ?? null;
+  }
+
+  async fail(projectId: ProjectId, id: ChatId, messageId: MessageId, failure: string): Promise<void> {
+    await this.session.run(FAIL, { project: projectId, id, messageId, failure });
   }
 
   async history(projectId: ProjectId, id: ChatId): Promise<readonly Message[]> {

@@ -390,7 +390,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   SearchResults: ["results", "total_results", "explain"],
   QueryResult: ["answer", "answer_state", "evidence", "sources", "usage"],
   Chat: ["id", ...SCOPE, "title", "created_at"],
-  Message: ["id", "role", "content", "sources", "answer_state", "created_at", "interrupted"],
+  Message: ["id", "role", "content", "sources", "answer_state", "created_at", "interrupted", "failure"],
   User: ["id", "name", "email", "metadata", "time_zone", "created_at"],
   Event: ["id", "userId", "type", "data", "created_at"],
   Profile: [...["userId", "generated_at", "facts", "preferences", "people", "events", "text", "tokens", "omitted"]],

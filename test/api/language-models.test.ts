@@ -77,6 +77,30 @@ describe("a question", () => {
     });
   }
 
+  test("of a chat keeps why it got no answer, whole or as a stream", async () => {
+    const { key } = await project({ base_url: first.baseUrl, model: "one" });
+    const { id } = (await mneme.call("POST", "/v1/chats", {}, key)).body;
+    const body = { message: QUESTION.query };
+    const send = () => mneme.call("POST", `/v1/chats/${id}/messages`, body, key);
+    first.answer(status(401));
+    expectFault(await send(), 502, "llm_error");
+    const streamed = new Request(`http://test/v1/chats/${id}/messages/stream`, {
+      ...{ method: "POST", body: JSON.stringify(body) },
+      headers: { ...key, "content-type": "application/json" },
+    });
+    expect(await (await mneme.service.handle(streamed)).text()).toMatch(/event: error\n.*llm_error/);
+    first.answer(good);
+    expect((await send()).status).toBe(200);
+    const { messages } = (await mneme.call("GET", `/v1/chats/${id}`, undefined, key)).body;
+    const why = expect.stringContaining("check the API key");
+    expect(messages.map(({ role, failure }: { role: string; failure?: string }) => [role, failure])).toEqual([
+      ["user", why],
+      ["user", why],
+      ["user", undefined],
+      ["assistant", undefined],
+    ]);
+  });
+
   test("is answered by the next model if the first one fails, and by the first one again when it works", async () => {
     const { key } = await project({
       ...{ base_url: first.baseUrl, model: "one", api_key: "sk-one" },

@@ -155,6 +155,17 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("status").getByText("check the API key").waitFor();
     expect(calls.map((call) => JSON.parse(call).model)).toEqual(["not-stored"]);
     expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe(null);
+
+    // why an answer failed is still there when its chat is opened again
+    const llm = { base_url: `http://127.0.0.1:${model.port}/v1`, model: "stored" };
+    await shown.mneme.call("PUT", "/v1/project", { llm });
+    await goTo(page, "#/ask");
+    await page.getByRole("textbox", { name: "Question" }).fill("When does Lena like to meet?");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("check the API key").waitFor();
+    await page.reload();
+    await page.getByRole("alert").getByText("check the API key").waitFor();
+    await shown.mneme.call("PUT", "/v1/project", { llm: { base_url: null, model: null } });
     await model.stop(true);
   });
 

@@ -173,6 +173,18 @@ onEachDatabase("ChatStore", (open) => {
     expect(await store.history(project, chat.id)).toHaveLength(1);
   });
 
+  test("why a message got no answer is kept, of messages of the user only", async () => {
+    const chat = await create();
+    const question = await say(chat, { content: "Where?" });
+    const answer = await say(chat, { role: "assistant", content: "Here." });
+    const other = await create();
+    for (const { id } of [question, answer]) await store.fail(project, chat.id, id, "No model answered.");
+    await store.fail(project, other.id, question.id, "Not of this chat.");
+    const failures = (await store.history(project, chat.id)).map(({ failure }) => failure);
+    expect(failures).toEqual(["No model answered.", null]);
+    expect((await store.message(project, chat.id, question.id))?.failure).toBe("No model answered.");
+  });
+
   describe("append", () => {
     test("stores messages, oldest first in the history and in pages", async () => {
       const chat = await create();
@@ -188,6 +200,7 @@ onEachDatabase("ChatStore", (open) => {
         sources: [],
         isInterrupted: false,
         answerState: null,
+        failure: null,
         createdAt: clock.now() - 3,
       });
       expect(answer).toEqual({
@@ -197,6 +210,7 @@ onEachDatabase("ChatStore", (open) => {
         sources,
         isInterrupted: false,
         answerState: "partial",
+        failure: null,
         createdAt: clock.now(),
       });
       expect([question, answer].every(({ id }) => isId("msg", id))).toBe(true);
@@ -583,7 +597,8 @@ class RandomWalk {
     if (message === null) throw new Error(`${known.chat.id} is gone`);
     const isFirst = role === "user" && !known.messages.some((earlier) => earlier.message.role === "user");
     if (isFirst && known.chat.title === null) known.chat = { ...known.chat, title: draft.content };
-    const kept = { ...draft, id: message.id, createdAt: this.clock.now(), sources: this.#live(known, sources) };
+    const sourcesNow = this.#live(known, sources);
+    const kept = { ...draft, id: message.id, failure: null, createdAt: this.clock.now(), sources: sourcesNow };
     expect(message).toEqual(kept);
     known.messages.push({ place: this.#nextPlace(), message: kept });
   }

@@ -77,6 +77,7 @@ export const Message = Type.Object(
     ),
     created_at: Time,
     interrupted: Type.Optional(Type.Boolean({ description: "the caller hung up before the answer was complete" })),
+    failure: Type.Optional(Text({ description: "why this message of the user got no answer" })),
   },
   { $id: "Message" },
 );

@@ -734,6 +734,11 @@ const DAILY_TOKEN_RESERVATIONS = `
 ALTER TABLE token_reservations ADD COLUMN period text COLLATE "C" NOT NULL DEFAULT 'month';
 `;
 
+// Why a message of a chat got no answer.
+const MESSAGE_FAILURES = `
+ALTER TABLE messages ADD COLUMN failure ${TEXT};
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -759,4 +764,5 @@ export const MIGRATIONS: readonly string[] = [
   CALIBRATIONS,
   TOKEN_RESERVATIONS,
   DAILY_TOKEN_RESERVATIONS,
+  MESSAGE_FAILURES,
 ];

@@ -24,7 +24,7 @@ export const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.u
 
 /** The columns of a MessageRow, for SELECT and RETURNING. */
 export const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
-  messages.answer_state, messages.created_at`;
+  messages.answer_state, messages.failure, messages.created_at`;
 
 /** A row of `chats`, with the id of its user. */
 export type ChatRow = {
@@ -45,6 +45,7 @@ export type MessageRow = {
   readonly content: string;
   readonly is_interrupted: bigint;
   readonly answer_state: string | null;
+  readonly failure: string | null;
   readonly created_at: bigint;
 };
 
@@ -88,6 +89,7 @@ export function toMessage(row: MessageRow, sources: readonly SourceRow[]): Messa
     ),
     isInterrupted: row.is_interrupted === 1n,
     answerState: row.answer_state as AnswerState | null,
+    failure: row.failure,
     createdAt: Number(row.created_at),
   };
 }

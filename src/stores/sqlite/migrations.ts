@@ -739,6 +739,11 @@ ALTER TABLE installed_models ADD COLUMN calibration_job TEXT;
 ALTER TABLE installed_models ADD COLUMN calibration_number INTEGER NOT NULL DEFAULT 0;
 `;
 
+// Why a message of a chat got no answer.
+const MESSAGE_FAILURES = `
+ALTER TABLE messages ADD COLUMN failure TEXT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -770,6 +775,7 @@ export const MIGRATIONS: readonly string[] = [
   CASES,
   INSTALLED_MODELS,
   CALIBRATIONS,
+  MESSAGE_FAILURES,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

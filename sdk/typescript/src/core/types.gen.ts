@@ -1212,6 +1212,10 @@ export type Message = {
      * the caller hung up before the answer was complete
      */
     interrupted?: boolean;
+    /**
+     * why this message of the user got no answer
+     */
+    failure?: string;
 };
 
 export type MessageList = {

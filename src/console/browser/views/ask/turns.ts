@@ -14,7 +14,7 @@ export function turnsOf(chat: ChatHistory | null): readonly Turn[] {
   const turns: Turn[] = [];
   for (const message of chat?.messages ?? []) {
     const empty: AnswerTurn = { text: "", sources: [], state: "stopped", answerState: null, tokens: null, error: null };
-    if (message.role === "user") turns.push({ question: message.content, answer: empty });
+    if (message.role === "user") turns.push({ question: message.content, answer: { ...empty, ...failureOf(message) } });
     else {
       const question = turns.pop()?.question ?? "";
       const answer: AnswerTurn = {
@@ -28,4 +28,8 @@ export function turnsOf(chat: ChatHistory | null): readonly Turn[] {
     }
   }
   return turns;
+}
+
+function failureOf({ failure }: ChatHistory["messages"][number]): Partial<AnswerTurn> {
+  return failure === undefined ? {} : { state: "failed", error: new Error(failure) };
 }

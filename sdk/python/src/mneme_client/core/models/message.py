@@ -30,6 +30,7 @@ class Message:
         answer_state (MessageAnswerStateType0 | None | Unset): as in answers to queries; null for the user's messages,
             interrupted and older ones
         interrupted (bool | Unset): the caller hung up before the answer was complete
+        failure (str | Unset): why this message of the user got no answer
     """
 
     id: str
@@ -39,6 +40,7 @@ class Message:
     created_at: datetime.datetime
     answer_state: MessageAnswerStateType0 | None | Unset = UNSET
     interrupted: bool | Unset = UNSET
+    failure: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,6 +67,8 @@ class Message:
 
         interrupted = self.interrupted
 
+        failure = self.failure
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -80,6 +84,8 @@ class Message:
             field_dict["answer_state"] = answer_state
         if interrupted is not UNSET:
             field_dict["interrupted"] = interrupted
+        if failure is not UNSET:
+            field_dict["failure"] = failure
 
         return field_dict
 
@@ -122,6 +128,8 @@ class Message:
 
         interrupted = d.pop("interrupted", UNSET)
 
+        failure = d.pop("failure", UNSET)
+
         message = cls(
             id=id,
             role=role,
@@ -130,6 +138,7 @@ class Message:
             created_at=created_at,
             answer_state=answer_state,
             interrupted=interrupted,
+            failure=failure,
         )
 
         message.additional_properties = d
