@@ -57,7 +57,7 @@ export interface KeyBody {
 }
 
 /**
- * Operations on keys, projects and embedding models, either on a data directory (this file) or through a server
+ * Operations on keys, projects and models, either on a data directory (this file) or through a server
  * (cli/remote-accounts.ts). Results are JSON objects of the API. If `projectId` is null, the caller's own project is
  * meant; in this file, that is the default project. Methods reject with an Error whose message is one sentence for the
  * person at the terminal.

@@ -20,7 +20,7 @@ export type KnownEmbedder = Pick<
   readonly rerankerLanguages: readonly string[] | null;
   /** `Reranker.tuning`; null: absent. */
   readonly rerankerTuning: RetrievalTuning | null;
-  /** Whether other servers compute the embedder, and its reranker. */
+  /** `Embedder.isRemote`, and the same of its reranker. */
   readonly isRemote: boolean;
   readonly isRerankerRemote: boolean;
   /** What is known of its reader; null if it has none. */
