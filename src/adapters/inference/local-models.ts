@@ -40,12 +40,10 @@ export function localModels(catalogue: ModelCatalogue, options: LocalModelOption
   const builtIn = [...embedders, ...catalogue.rerankers.values(), ...catalogue.readers.values()].filter(
     ({ modelPath }) => modelPath.startsWith(catalogue.folder),
   );
+  const builtInById = new Map(builtIn.map((model) => [model.id, toFound(model, options)]));
   return {
     builtIn: builtIn.map(toBuiltIn),
-    builtInModel: (id) => {
-      const model = builtIn.find((each) => each.id === id);
-      return model === undefined ? null : toFound(model, options);
-    },
+    builtInModel: (id) => builtInById.get(id) ?? null,
     open: (added) => {
       const model = readAddedModel(installedDir, added);
       options.onOpen(model);
@@ -79,11 +77,19 @@ export function sha256OfManifest(folder: string): string {
     .digest("hex");
 }
 
+/** Describes a model and what runs it. Its file of references is read only if they are asked for, by a test. */
 function toFound(model: AnyModelDescription, { runEmbedder, score, read }: LocalModelOptions): FoundModel {
-  const references = readTextReferences(model.referencePath, model.kind === "embedder" ? model.dimensions : 1);
-  if (model.kind === "reranker") return { task: "rerank", reranker: rerankerOn(model, score), references };
-  if (model.kind === "reader") return { task: "read", reader: readerOn(model, read), references };
-  return { task: "embed", embedder: embedderOn(model, runEmbedder), reranker: model.reranker, references };
+  const width = model.kind === "embedder" ? model.dimensions : 1;
+  const common = {
+    get references() {
+      return readTextReferences(model.referencePath, width);
+    },
+  };
+  if (model.kind === "reranker")
+    return Object.assign(common, { task: "rerank" as const, reranker: rerankerOn(model, score) });
+  if (model.kind === "reader") return Object.assign(common, { task: "read" as const, reader: readerOn(model, read) });
+  const embedder = embedderOn(model, runEmbedder);
+  return Object.assign(common, { task: "embed" as const, embedder, reranker: model.reranker });
 }
 
 /** Describes a model that ships with the program. */
