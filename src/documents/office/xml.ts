@@ -73,6 +73,7 @@ const FAMILIES = {
   presentation: ["urn:oasis:names:tc:opendocument:xmlns:presentation:1.0"],
   svg: ["urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"],
   manifest: ["urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"],
+  math: ["http://www.w3.org/1998/Math/MathML"],
   opf: ["http://www.idpf.org/2007/opf"],
   ocf: ["urn:oasis:names:tc:opendocument:xmlns:container"],
   ncx: ["http://www.daisy.org/z3986/2005/ncx/"],
@@ -87,7 +88,7 @@ const FAMILY_OF = new Map<string, Family>(
   Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [name, family as Family] as const)),
 );
 /** Families of formats whose programs declare document types. The entities that a type declares are never read. */
-const MAY_DECLARE_TYPE: ReadonlySet<Family> = new Set(["office", "opf", "ocf"]);
+const MAY_DECLARE_TYPE: ReadonlySet<Family> = new Set(["office", "math", "opf", "ocf"]);
 /** Prefix that stands for all other namespaces. */
 const OTHER = "?";
 

@@ -5,6 +5,7 @@ import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { countWere, ENCRYPTED, type ReadDocument } from "../document.ts";
+import { MathReader } from "../html/math.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
 import { decodedPath, type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
 import { type RunPosition, ScriptedText } from "../office/scripted-text.ts";
@@ -579,7 +580,7 @@ class BodyReader implements XmlHandler {
     this.#pictureBlocks = [];
   }
 
-  /** Reads an embedded document, such as a chart: its title, labels and values are a table. */
+  /** Reads an embedded document: a formula, or a chart, whose title, labels and values are a table. */
   #openObject(attributes: Attributes): void {
     const part = `${targetOf(attributes)}/content.xml`;
     if (!this.document.has(part)) {
@@ -588,8 +589,15 @@ class BodyReader implements XmlHandler {
     }
     const inner = new BodyReader(this.document, this.styles, "running");
     inner.#inMaster = true;
-    this.document.read(part, "office", inner);
-    const lines = [...inner.blocks];
+    const object = new ObjectReader(inner);
+    this.document.read(part, "office", object);
+    const formula = object.formula?.result() ?? "";
+    const paragraph = this.#paragraphs.at(-1);
+    if (formula !== "" && paragraph !== undefined) {
+      paragraph.text.addEquation(formula);
+      return;
+    }
+    const lines = formula === "" ? [...inner.blocks] : [formula];
     if (lines.length === 0) this.#unreadObjects += 1;
     const table = this.#tables.at(-1);
     if (table?.cell != null) table.cellBlocks.push(...lines);
@@ -606,6 +614,30 @@ class BodyReader implements XmlHandler {
     for (const [at, note] of this.#notes.entries()) {
       if (note !== "") this.writer.write({ text: `[${at + 1}] ${note}`, series: this.#notes });
     }
+  }
+}
+
+/** Reads an embedded document. */
+class ObjectReader implements XmlHandler {
+  /** The formula that it is; null if it is none. */
+  formula: MathReader | null = null;
+
+  constructor(private readonly other: XmlHandler) {}
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.formula === null && name !== "math:math") return this.other.open(name, attributes);
+    if (name === "math:annotation" || name === "math:annotation-xml") return "skip";
+    if (this.formula === null) this.formula = new MathReader();
+    else this.formula.open(name.replace(/^.*:/, ""));
+    return undefined;
+  }
+
+  close(name: string): void {
+    (this.formula ?? this.other).close(name);
+  }
+
+  text(text: string): void {
+    (this.formula ?? this.other).text(text);
   }
 }
 

@@ -5,8 +5,10 @@ import { Parser } from "htmlparser2";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
 import { NO_TEXT, type ReadDocument } from "../document.ts";
+import { MathReader } from "../html/math.ts";
 import { readHtml } from "../html/read-html.ts";
 import { jsonText } from "../json/json-text.ts";
+import { SCRIPT_UNITS_MAX, subscript, superscript } from "../scripts.ts";
 import { onOneLine, readable } from "../text-writer.ts";
 
 /** Maximum number of elements and attributes. A tree of this size takes about half a gigabyte of memory. */
@@ -178,8 +180,57 @@ function proseOf(element: Element, budget: Budget): string {
 }
 
 function collect(element: Element, parts: string[]): void {
-  for (const child of element.children) {
+  for (const [at, child] of element.children.entries()) {
     if (typeof child === "string") parts.push(child);
-    else collect(child, parts);
+    else if (child.name === "math") parts.push(formulaOf(child));
+    else if (!isScript(child)) collect(child, parts);
+    else {
+      const own: string[] = [];
+      collect(child, own);
+      const next = element.children[at + 1];
+      const place = {
+        before: parts.slice(-PARTS_BEFORE).join(""),
+        after: typeof next === "string" ? next.slice(0, SCRIPT_UNITS_MAX) : "",
+        isNote: NOTE_REFERENCE.test(element.name),
+      };
+      const text = own.join("");
+      parts.push(LOWERED.test(positionOf(child)) ? subscript(text, place) : superscript(text, place));
+    }
   }
+}
+
+/** What raises or lowers text in JATS, DocBook, TEI and pages. */
+const RAISED = /^(?:sup|superscript|super)$/i;
+const LOWERED = /^(?:sub|subscript)$/i;
+/** Elements whose raised text is the mark of a note. */
+const NOTE_REFERENCE = /^(?:xref|noteref|footnoteref|ref)$/i;
+/** Number of parts of a text before a script that are considered. */
+const PARTS_BEFORE = 4;
+
+function isScript(element: Element): boolean {
+  const position = positionOf(element);
+  return RAISED.test(position) || LOWERED.test(position);
+}
+
+/** The name of an element, or how a highlighted text is rendered. */
+function positionOf({ name, attributes }: Element): string {
+  if (name !== "hi" && name !== "emphasis") return name;
+  return attributes.find(([attribute]) => attribute === "rend" || attribute === "role")?.[1].trim() ?? name;
+}
+
+/** A formula in MathML on one line. */
+function formulaOf(math: Element): string {
+  const reader = new MathReader();
+  const read = (element: Element): void => {
+    for (const child of element.children) {
+      if (typeof child === "string") reader.text(child);
+      else if (!/^annotation(?:-xml)?$/.test(child.name)) {
+        reader.open(child.name);
+        read(child);
+        reader.close();
+      }
+    }
+  };
+  read(math);
+  return reader.result();
 }

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { formatOfMediaType } from "../../../src/documents/formats.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
+import { openDocument } from "../fixtures/book.ts";
 import { docx, pptx, xlsx, xml } from "../office/office-file.ts";
 import { buildPdf, lines } from "../pdf/build-pdf.ts";
 import { textOf } from "../reading.ts";
@@ -86,6 +87,27 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       "a.docx",
       docx(`<w:p>${run("Use 1")}${half}${run("cups")}</w:p><w:p>${run("Take (")}${half}${run(")")}</w:p>`),
       ["Use 1 1/2 cups", "Take (1/2)"],
+    ],
+    [
+      "of OpenDocument, in the text and alone",
+      "a.odt",
+      openDocument(
+        "text",
+        '<text:p>Use 1<draw:frame><draw:object xlink:href="./Object 1"/><draw:image xlink:href="./ObjectReplacements/Object 1"/></draw:frame> cups.</text:p>',
+        "",
+        {
+          "Object 1/content.xml":
+            '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mfrac><mn>1</mn><mn>2</mn></mfrac><annotation encoding="StarMath 5.0">1 over 2</annotation></semantics></math>',
+        },
+      ),
+      ["Use 1 1/2 cups."],
+      ["over"],
+    ],
+    [
+      "and scripts of articles in XML",
+      "a.xml",
+      '<article xmlns:mml="http://www.w3.org/1998/Math/MathML"><p>It grew 10<sup>6</sup> fold in 1997<xref ref-type="bibr"><sup>12</sup></xref>, CO<sub>2</sub> and x<sub>i</sub>; half is <mml:math><mml:mfrac><mml:mn>1</mml:mn><mml:mn>2</mml:mn></mml:mfrac></mml:math>.</p><p>Rate 10<hi rend="superscript">-3</hi>, 2<superscript>10</superscript>=1024, <b>bold</b>face.</p></article>',
+      ["10^6 fold in 1997[12], CO2 and x_i; half is 1/2.", "Rate 10^-3, 2^10=1024, boldface."],
     ],
     [
       "of Word with a mixed number",
