@@ -11,6 +11,8 @@ export interface SuperscriptPlace {
   readonly after: string;
   /** Whether it certainly is the mark of a note, for example because it is a link to the note. */
   readonly isNote: boolean;
+  /** Whether notes of the text are links, so that the raised number of a price is no note. */
+  readonly hasLinkedNotes?: boolean;
   /** Marks with which notes on the same page begin. */
   readonly notes?: ReadonlySet<string>;
 }
@@ -37,6 +39,11 @@ const SMALL_BASE = /(?:^|[^\p{L}\p{N}.,'’])\d{1,2}$/u;
 const OPERATOR_BEHIND = /^\s?[=+−×·÷*/<>≈≤≥^)\]]/u;
 const OPERATOR_BEFORE = /[=+−×·÷*/<>≈≤≥(√∑∫]\s?(?:\d{1,2}|\p{L}{1,2})$/u;
 const SHORT_NUMBER = /(?<![\p{N}.,'’])\d{1,3}[.\s]?$/u;
+/** A whole number of units of a currency, which is written before it or after its cents. */
+const PRICE = /\p{Sc}\s?\d{1,3}(?:[.,'’\s]?\d{3})*$/u;
+const PRICE_AHEAD = /^\s?\p{Sc}/u;
+/** An index at the end of a text. */
+const INDEX = /\p{L}_(?:[\p{L}\p{N}]+|\([^()]*\))$/u;
 /** A single letter that is a variable, at the end of a text. */
 const VARIABLE = /(?<![\p{L}\p{M}\p{N}'’])\p{L}$/u;
 /** Endings of ordinal numbers in European languages. */
@@ -55,7 +62,10 @@ const FORMULA = /(?:(?<!\p{Ll})[A-Z][a-z]?|[A-Z\d][a-z]?\)|\])$/u;
  * Writes a superscript after the text `before`: as an exponent (`^6`), as marks of notes (`[12]`), or unchanged. It
  * never continues a number.
  */
-export function superscript(written: string, { before, after, isNote, notes }: SuperscriptPlace): string {
+export function superscript(
+  written: string,
+  { before, after, isNote, notes, hasLinkedNotes = false }: SuperscriptPlace,
+): string {
   const text = written.trim();
   if (text === "" || text.length > SCRIPT_UNITS_MAX) return written;
   const base = before.slice(-BEFORE_UNITS);
@@ -67,6 +77,10 @@ export function superscript(written: string, { before, after, isNote, notes }: S
   if (/^[oO0○◦°]$/.test(text) && /\d\s?$/.test(base) && /^\s?[CFKNSEWO](?!\p{L})/u.test(after)) return "°";
   if (SIGNED.test(text) || /^[\d]?[-+−–]$/.test(text)) return isAdjoining ? `^${text.replace(/\s/g, "")}` : text;
   if (!isAdjoining && NUMBER.test(text) && ISOTOPE.test(after)) return `^${text}`;
+  if (hasLinkedNotes && /^\d\d$/.test(text)) {
+    if (PRICE.test(base)) return `.${text}`;
+    if (/\d$/.test(base) && PRICE_AHEAD.test(after)) return `,${text}`;
+  }
   if (NUMBER_MARKS.test(text)) return numberBehind(text, base, after, notes);
   if (NUMBER.test(text)) return /[\p{N}\p{L})\]]$/u.test(base) ? `^${text}` : text;
   if (!isAdjoining) return marks !== undefined && notes?.has(text) === true ? `[${marks}]` : written;
@@ -84,7 +98,7 @@ function numberBehind(text: string, base: string, after: string, notes: Readonly
   if (FACTOR_BEFORE_TEN.test(close)) return asPower;
   if ((value === 2 || value === 3) && (SQUARED_UNIT.test(close) || SQUARED_NAME.test(close))) return asPower;
   if (close !== base || base === "") return asNote;
-  if (OPERATOR_BEFORE.test(base)) return asPower;
+  if (OPERATOR_BEFORE.test(base) || INDEX.test(base)) return asPower;
   if (notes?.has(text) === true && !/(?<![\p{L}\p{M}])[\p{Ll}R]$/u.test(base)) return asNote;
   if (POWER_OF_TEN.test(base)) return asPower;
   if (SMALL_BASE.test(base) && (OPERATOR_BEHIND.test(after) || (/(?:^|\D)2$/.test(base) && value > 2))) return asPower;

@@ -584,7 +584,7 @@ export class PageReader implements ElementHandler {
     const { line } = script.flow;
     const isSpaced = line.last === " ";
     const lead = /^\s*/.exec(script.text)?.[0] ?? "";
-    const place = { before: line.before(script.mark) + lead, after, isNote: script.isReference };
+    const place = { before: line.before(script.mark) + lead, after, isNote: script.isReference, hasLinkedNotes: true };
     const written = script.role === "subscript" ? subscript(script.text, place) : superscript(script.text, place);
     line.cutFrom(script.mark);
     line.add(lead === "" || /^[\^_]/.test(written) ? written : lead + written.trimStart());

@@ -215,6 +215,20 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["years1"],
     ],
   ],
+  "scripts of pages": [
+    [
+      "that are cents of prices, but not marks of notes behind them",
+      "a.html",
+      '<main><p>Now <span class="price">€<span>12</span><sup>99</sup></span> or 7<sup>50</sup> €, before $1,499<sup>00</sup>.</p><p>In 1999 it cost $25<sup><a href="#n12">12</a></sup>, 40<sup>12</sup> people and $3<sup>2</sup> say.</p></main>',
+      ["€12.99 or 7,50 €", "$1,499.00", "$25[12], 40[12] people", "$3[2]"],
+    ],
+    [
+      "behind an index",
+      "a.html",
+      "<main><p>So x<sub>1</sub><sup>2</sup> + y<sub>i+1</sub><sup>3</sup> = 9.</p></main>",
+      ["x_1^2 + y_(i+1)^3 = 9"],
+    ],
+  ],
   "numbers and tables": [
     [
       "number formats",
