@@ -98,6 +98,7 @@ class Flow {
   /** Formatting of the open run of text. */
   isHidden = false;
   isBold = false;
+  isStruck = false;
   /** Position that the run sets itself; null if its styles decide. */
   position: RunPosition | null = null;
   runStyle: string | null = null;
@@ -230,6 +231,10 @@ export class FlowReader implements XmlHandler {
       case "w:b":
         if (this.#properties === null) flow.isBold = isOn(attributes);
         return true;
+      case "w:strike":
+      case "w:dstrike":
+        if (this.#properties === null) flow.isStruck = isOn(attributes);
+        return true;
       case "w:rStyle":
         if (this.#properties === null) flow.runStyle = value;
         return true;
@@ -266,6 +271,7 @@ export class FlowReader implements XmlHandler {
       case "w:r":
         flow.isHidden = false;
         flow.isBold = false;
+        flow.isStruck = false;
         flow.position = null;
         flow.runStyle = null;
         break;
@@ -332,7 +338,11 @@ export class FlowReader implements XmlHandler {
     if (this.#box?.isWritten === true) return;
     const written = this.#box === null ? text : this.#box.sign;
     if (this.#box !== null) this.#box.isWritten = true;
-    flow.paragraph?.add(written, { isBold: flow.isBold, position: this.#positionOf(flow) });
+    flow.paragraph?.add(written, {
+      isBold: flow.isBold,
+      position: this.#positionOf(flow),
+      isStruck: flow.isStruck,
+    });
   }
 
   /** Ends an element of a form field or content control, whose value the text may lack. */

@@ -6,6 +6,13 @@ import { headingOfOutline, type StyleOf } from "./docx-styles.ts";
 import { listItem } from "./lists.ts";
 import { type RunPosition, ScriptedText } from "./scripted-text.ts";
 
+/** Formatting of a run of text. */
+interface RunFormat {
+  readonly isBold: boolean;
+  readonly position: RunPosition;
+  readonly isStruck?: boolean;
+}
+
 /** A paragraph that is being read. */
 export class Paragraph {
   style: string | null = null;
@@ -20,8 +27,8 @@ export class Paragraph {
   readonly #anchored: Block[] = [];
   readonly #text = new ScriptedText();
 
-  add(text: string, { isBold, position }: { readonly isBold: boolean; readonly position: RunPosition }): void {
-    this.#text.add(text, position);
+  add(text: string, { isBold, position, isStruck = false }: RunFormat): void {
+    this.#text.add(text, position, isStruck);
     if (!isBold && /\S/.test(text)) this.isBold = false;
   }
 

@@ -34,6 +34,7 @@ export class DrawingText {
   #isText = false;
   #isBold = true;
   #isRunBold = false;
+  #isStruck = false;
   #position: RunPosition = "line";
   #equation: EquationReader | null = null;
 
@@ -62,10 +63,12 @@ export class DrawingText {
       case "a:r":
       case "a:fld":
         this.#isRunBold = false;
+        this.#isStruck = false;
         this.#position = "line";
         break;
       case "a:rPr":
         this.#isRunBold = isSet(attributes.b);
+        this.#isStruck = /^(?:sng|dbl)Strike$/.test(attributes.strike ?? "");
         this.#position = positionOf(attributes.baseline);
         break;
       case "a:br":
@@ -102,7 +105,7 @@ export class DrawingText {
 
   text(text: string): void {
     if (this.#equation !== null) this.#equation.text(text);
-    else if (this.#isText) this.#text.add(text, this.#position);
+    else if (this.#isText) this.#text.add(text, this.#position, this.#isStruck);
   }
 }
 

@@ -1,5 +1,6 @@
-// Collects the runs of a paragraph, of which some are raised or lowered, and writes superscripts and subscripts in the
-// notation of scripts.ts.
+// Collects the runs of a paragraph, of which some are raised, lowered or struck through. Writes superscripts and
+// subscripts in the notation of scripts.ts, and struck text as Markdown does, so that a former price is not read as the
+// new one.
 
 import { subscript, superscript } from "../scripts.ts";
 
@@ -9,6 +10,7 @@ export type RunPosition = "line" | "raised" | "lowered" | "note";
 interface Run {
   text: string;
   readonly position: RunPosition | "equation";
+  readonly isStruck: boolean;
 }
 
 /** Number of UTF-16 code units that are considered before and after a script. */
@@ -18,17 +20,17 @@ const BESIDE_UNITS = 80;
 export class ScriptedText {
   #runs: Run[] = [];
 
-  add(text: string, position: RunPosition): void {
+  add(text: string, position: RunPosition, isStruck = false): void {
     if (text === "") return;
     const last = this.#runs.at(-1);
     // programs split a run at spelling errors and revisions
-    if (last?.position === position && position !== "note") last.text += text;
-    else this.#runs.push({ text, position });
+    if (last?.position === position && last.isStruck === isStruck && position !== "note") last.text += text;
+    else this.#runs.push({ text, position, isStruck });
   }
 
   /** Adds an equation, which continues no word and no number. */
   addEquation(text: string): void {
-    if (text !== "") this.#runs.push({ text, position: "equation" });
+    if (text !== "") this.#runs.push({ text, position: "equation", isStruck: false });
   }
 
   /** Returns the text and removes all runs. @param hasMarks whether marks of notes are written */
@@ -36,18 +38,26 @@ export class ScriptedText {
     const runs = this.#runs.filter(({ position }) => hasMarks || position !== "note");
     this.#runs = [];
     const [only] = runs;
-    if (runs.length <= 1 && only?.position !== "note") return only?.text ?? "";
+    if (runs.length <= 1 && only?.position !== "note")
+      return only?.isStruck === true ? struck(only.text) : (only?.text ?? "");
     let written = "";
+    let open = "";
     let tail = "";
-    for (const [at, { text, position }] of runs.entries()) {
+    for (const [at, { text, position, isStruck }] of runs.entries()) {
       const shown = isOnLine(position)
         ? spaced(tail, text, runs[at - 1], position)
         : writtenScript(text, position, tail, runs[at + 1]);
-      written += shown;
+      if (!isStruck) written += struck(open) + shown;
+      open = isStruck ? open + shown : "";
       tail = (tail + shown).slice(-BESIDE_UNITS);
     }
-    return written;
+    return written + struck(open);
   }
+}
+
+/** Marks the lines of a text as struck through. White space at their ends is left outside. */
+export function struck(text: string): string {
+  return text.replace(/[^\s](?:[^\n]*[^\s])?/g, "~~$&~~");
 }
 
 function isOnLine(position: Run["position"]): position is "line" | "equation" {

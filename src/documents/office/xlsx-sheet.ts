@@ -4,6 +4,7 @@
 import { type CellRange, columnOfName, rangeOfName } from "../../domain/cell-range.ts";
 import { type Budget, refuse } from "../budget.ts";
 import { onOneLine } from "../text-writer.ts";
+import { struck } from "./scripted-text.ts";
 import type { Cell } from "./table.ts";
 import type { CellStyle } from "./xlsx-styles.ts";
 import { RichText, sheetText } from "./xlsx-text.ts";
@@ -159,9 +160,10 @@ export class SheetReader implements XmlHandler {
   }
 
   #addCell(): void {
-    const { format, isBold } = this.context.look(this.#style);
-    const text = cellText(this.#type, this.#value, this.#formula, this.context.strings, format);
-    if (text === "" || this.#row === null) return;
+    const { format, isBold, isStruck } = this.context.look(this.#style);
+    const shown = cellText(this.#type, this.#value, this.#formula, this.context.strings, format);
+    if (shown === "" || this.#row === null) return;
+    const text = isStruck ? struck(shown) : shown;
     this.context.budget.addCells(1);
     this.#row.columns.push(this.#column);
     this.#row.texts.push(text);

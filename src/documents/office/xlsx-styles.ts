@@ -1,4 +1,4 @@
-// Reads the cell styles of a workbook: number formats and bold fonts (ECMA-376-1, 18.8).
+// Reads the cell styles of a workbook: number formats, bold and struck fonts (ECMA-376-1, 18.8).
 
 import type { OfficePackage } from "./package.ts";
 import { builtInFormat, GENERAL, type NumberFormat, numberFormat } from "./xlsx-numbers.ts";
@@ -8,9 +8,10 @@ import { type Attributes, isOn, type XmlHandler } from "./xml.ts";
 export interface CellStyle {
   readonly format: NumberFormat;
   readonly isBold: boolean;
+  readonly isStruck: boolean;
 }
 
-const PLAIN: CellStyle = { format: GENERAL, isBold: false };
+const PLAIN: CellStyle = { format: GENERAL, isBold: false, isStruck: false };
 
 /** Returns the function that finds a style by its number. @throws ReadFailure if the part is damaged */
 export function readCellStyles(
@@ -27,7 +28,8 @@ export function readCellStyles(
     const written = reader.cells[style];
     if (written === undefined) return PLAIN;
     const code = reader.formats.get(written.format) ?? builtInFormat(written.format);
-    const look = { format: numberFormat(code, is1904), isBold: reader.boldFonts[written.font] ?? false };
+    const { isBold, isStruck } = reader.fonts[written.font] ?? PLAIN;
+    const look = { format: numberFormat(code, is1904), isBold, isStruck };
     looks.set(style, look);
     return look;
   };
@@ -35,7 +37,7 @@ export function readCellStyles(
 
 class StyleReader implements XmlHandler {
   readonly formats = new Map<number, string>();
-  readonly boldFonts: boolean[] = [];
+  readonly fonts: { isBold: boolean; isStruck: boolean }[] = [];
   readonly cells: { readonly format: number; readonly font: number }[] = [];
   #list: "fonts" | "cells" | null = null;
 
@@ -54,13 +56,14 @@ class StyleReader implements XmlHandler {
       case "x:cellStyleXfs":
         return "skip";
       case "x:font":
-        if (this.#list === "fonts") this.boldFonts.push(false);
+        if (this.#list === "fonts") this.fonts.push({ isBold: false, isStruck: false });
         break;
       case "x:b":
-        if (this.#list === "fonts" && isOn(attributes)) {
-          this.boldFonts[this.boldFonts.length - 1] = true;
-        }
+      case "x:strike": {
+        const font = this.#list === "fonts" ? this.fonts.at(-1) : undefined;
+        if (font !== undefined) font[name === "x:b" ? "isBold" : "isStruck"] = isOn(attributes);
         break;
+      }
       case "x:xf":
         if (this.#list === "cells") {
           this.cells.push({ format: Number(attributes.numFmtId ?? 0), font: Number(attributes.fontId ?? 0) });

@@ -3,12 +3,13 @@
 
 import { onOneLine } from "../text-writer.ts";
 import { type RunPosition, ScriptedText } from "./scripted-text.ts";
-import type { Attributes } from "./xml.ts";
+import { type Attributes, isOn } from "./xml.ts";
 
 /** Collects one text. */
 export class RichText {
   readonly #text = new ScriptedText();
   #position: RunPosition = "line";
+  #isStruck = false;
   #isText = false;
 
   /** Receives an element inside the text. */
@@ -16,6 +17,10 @@ export class RichText {
     switch (name) {
       case "x:r":
         this.#position = "line";
+        this.#isStruck = false;
+        break;
+      case "x:strike":
+        this.#isStruck = isOn(attributes);
         break;
       case "x:vertAlign": {
         const { val } = attributes;
@@ -34,17 +39,20 @@ export class RichText {
 
   close(name: string): void {
     if (name === "x:t") this.#isText = false;
-    if (name === "x:r") this.#position = "line";
+    if (name !== "x:r") return;
+    this.#position = "line";
+    this.#isStruck = false;
   }
 
   text(text: string): void {
-    if (this.#isText) this.#text.add(text, this.#position);
+    if (this.#isText) this.#text.add(text, this.#position, this.#isStruck);
   }
 
   /** Returns the text on one line and begins a new one. */
   take(): string {
     this.#isText = false;
     this.#position = "line";
+    this.#isStruck = false;
     return sheetText(this.#text.take());
   }
 }

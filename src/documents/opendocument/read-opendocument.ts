@@ -111,6 +111,7 @@ class BodyReader implements XmlHandler {
     readonly position: RunPosition;
     readonly isBold: boolean;
     readonly isHidden: boolean;
+    readonly isStruck: boolean;
   }[] = [];
   /** Collects paragraphs of a note or comment; the innermost last. */
   readonly #apart: { readonly kind: "note" | "comment"; readonly blocks: string[]; author: string }[] = [];
@@ -172,6 +173,7 @@ class BodyReader implements XmlHandler {
           position: this.styles.position(attributes["style-name"]) ?? "line",
           isBold: this.styles.isBold(attributes["style-name"]),
           isHidden: this.styles.isHidden(attributes["style-name"]),
+          isStruck: this.styles.isStruck(attributes["style-name"]),
         });
         break;
       case "text:span":
@@ -334,7 +336,7 @@ class BodyReader implements XmlHandler {
     const span = this.#spans.at(-1);
     if (span?.isHidden === true) return;
     if (text.trim() !== "" && span?.isBold !== true) paragraph.isAllBold = false;
-    paragraph.text.add(text, span?.position ?? "line");
+    paragraph.text.add(text, span?.position ?? "line", span?.isStruck);
   }
 
   #openSpan(style: string | undefined): void {
@@ -343,6 +345,7 @@ class BodyReader implements XmlHandler {
       position: this.styles.position(style) ?? outer?.position ?? "line",
       isBold: this.styles.isBold(style) || outer?.isBold === true,
       isHidden: this.styles.isHidden(style) || outer?.isHidden === true,
+      isStruck: this.styles.isStruck(style) || outer?.isStruck === true,
     });
   }
 

@@ -27,6 +27,7 @@ export class Styles {
   /** By style name. Absent: on the line. */
   readonly #positions = new Map<string, "raised" | "lowered">();
   readonly #bold = new Set<string>();
+  readonly #struck = new Set<string>();
   readonly #hidden = new Set<string>();
   /** Labels of list levels, from 1, by style name. */
   readonly #levels = new Map<string, Map<number, LevelLabel | null>>();
@@ -60,6 +61,10 @@ export class Styles {
     return this.#bold.has(style ?? "");
   }
 
+  isStruck(style: string | undefined): boolean {
+    return this.#struck.has(style ?? "");
+  }
+
   isHidden(style: string | undefined): boolean {
     return this.#hidden.has(style ?? "");
   }
@@ -76,6 +81,8 @@ export class Styles {
     else if (/^[1-9]\d*%/.test(position)) this.#positions.set(this.#style, "raised");
     const bold = Object.entries(attributes).find(([name]) => name.endsWith("font-weight"))?.[1];
     if (bold === "bold") this.#bold.add(this.#style);
+    const line = attributes["text-line-through-style"] ?? attributes["text-line-through-type"] ?? "none";
+    if (line !== "none") this.#struck.add(this.#style);
     if (attributes["text:display"] === "none") this.#hidden.add(this.#style);
   }
 

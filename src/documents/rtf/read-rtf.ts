@@ -99,6 +99,7 @@ interface GroupState {
   fallbackUnits: number;
   isHidden: boolean;
   isBold: boolean;
+  isStruck: boolean;
   position: RunPosition;
   /** Whether the group began with `\*`. */
   isIgnorable: boolean;
@@ -152,6 +153,7 @@ class RtfReader implements RtfSink {
     fallbackUnits: 1,
     isHidden: false,
     isBold: false,
+    isStruck: false,
     position: "line",
     isIgnorable: false,
     font: 0,
@@ -281,10 +283,15 @@ class RtfReader implements RtfSink {
       case "plain":
         state.position = "line";
         state.isBold = false;
+        state.isStruck = false;
         state.isHidden = false;
         break;
       case "b":
         state.isBold = isOn;
+        break;
+      case "strike":
+      case "striked":
+        state.isStruck = isOn;
         break;
       case "v":
       case "deleted":
@@ -366,7 +373,7 @@ class RtfReader implements RtfSink {
   }
 
   #text(text: string): void {
-    const { destination, isHidden, isBold, position } = this.#state;
+    const { destination, isHidden, isBold, isStruck, position } = this.#state;
     if (isHidden) return;
     switch (destination) {
       case "skipped":
@@ -380,7 +387,7 @@ class RtfReader implements RtfSink {
     const flow = this.#flow;
     if (!isBold && text.trim() !== "") flow.isAllBold = false;
     this.budget.addText(text.length);
-    flow.text.add(text, position);
+    flow.text.add(text, position, isStruck);
   }
 
   #endStyle(): void {

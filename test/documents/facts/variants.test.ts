@@ -215,6 +215,66 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["years1"],
     ],
   ],
+  "struck text": [
+    [
+      "of Word",
+      "a.docx",
+      docx(
+        `<w:p>${run("Now ")}${run("49 €", "<w:strike/>")}${run(" 39 €, ")}${run("10", "<w:dstrike/>")}${run(" to ", "<w:strike/>")}${run("12", '<w:strike w:val="0"/>')}</w:p>`,
+      ),
+      ["Now ~~49 €~~ 39 €, ~~10 to~~ 12"],
+    ],
+    [
+      "of a slide",
+      "a.pptx",
+      pptx([
+        {
+          content: `<p:sp><p:txBody><a:p>${slideRun("Now ")}${slideRun("49 €", ' strike="sngStrike"')}${slideRun(" 39 €", ' strike="noStrike"')}</a:p></p:txBody></p:sp>`,
+        },
+      ]),
+      ["Now ~~49 €~~ 39 €"],
+    ],
+    [
+      "of cells and of parts of their texts",
+      "a.xlsx",
+      xlsx(
+        [
+          {
+            name: "S",
+            content:
+              '<sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Item</t></is></c><c r="B1" t="inlineStr"><is><t>Price</t></is></c></row><row r="2"><c r="A2" t="s"><v>0</v></c><c r="B2" s="1"><v>49</v></c></row><row r="3"><c r="A3" t="inlineStr"><is><t>Axe</t></is></c><c r="B3"><v>39</v></c></row></sheetData>',
+          },
+        ],
+        {
+          "sharedStrings.xml": xml(
+            "sst",
+            "<si><r><t>Rope, </t></r><r><rPr><strike/></rPr><t>12</t></r><r><t> 9 m</t></r></si>",
+          ),
+          "styles.xml": xml(
+            "styleSheet",
+            '<fonts><font/><font><strike/></font></fonts><cellXfs><xf/><xf fontId="1"/></cellXfs>',
+          ),
+        },
+      ),
+      ["Item: Rope, ~~12~~ 9 m | Price: ~~49~~", "Item: Axe | Price: 39"],
+    ],
+    [
+      "of OpenDocument",
+      "a.odt",
+      openDocument(
+        "text",
+        '<text:p>Now <text:span text:style-name="S">49 €</text:span> 39 €.</text:p>',
+        '<style:style style:name="S" style:family="text"><style:text-properties style:text-line-through-style="solid"/></style:style>',
+      ),
+      ["Now ~~49 €~~ 39 €."],
+    ],
+    [
+      "of RTF",
+      "a.rtf",
+      String.raw`{\rtf1\ansi Now \strike 49 kr\strike0  39 kr, {\striked1 10} 12.}`,
+      ["Now ~~49 kr~~ 39 kr, ~~10~~ 12."],
+    ],
+  ],
   "scripts of pages": [
     [
       "that are cents of prices, but not marks of notes behind them",
