@@ -1,5 +1,6 @@
-// Tells tables without borders that stand beside each other from one table, so that their rows are not joined. Most
-// programs draw one table after the other. Otherwise, names of columns, titles and heights show that there are several.
+// Tells tables without borders that stand beside each other, or beside a text, from one table, so that their rows are
+// not joined. Most programs draw one table after the other. Otherwise, names of columns, titles and heights show that
+// there are several.
 
 import { isRightToLeft, median, type Row, rowsOf, type Segment } from "./segments.ts";
 import { isFigure } from "./table-header.ts";
@@ -7,11 +8,16 @@ import { isFigure } from "./table-header.ts";
 /** Minimum distance between two tables, and maximum distance between the rows of one, in font sizes. */
 const GAP_MIN = 1;
 const ROW_PITCH_MAX = 4.5;
+/** Minimum distance of tables below each other, as a multiple of the largest distance of rows. */
+const APART_MIN = 1.6;
 /** Number of rows by which tables are told apart. */
 const ROWS_COMPARED = 40;
 /** Minimum number of rows with several cells, and their minimum share of the rows of a table. */
 const CELL_ROWS_MIN = 2;
 const CELL_ROWS_SHARE_MIN = 0.5;
+/** Minimum number of lines of a text beside a table, and of their characters. */
+const TEXT_ROWS_MIN = 2;
+const TEXT_CHARACTERS_MIN = 30;
 /** Minimum share of the rows that were drawn after the row above them. */
 const BY_ROW_MIN = 0.8;
 /** Minimum distance of two tables that were not drawn one after the other, as a multiple of that of their columns. */
@@ -49,9 +55,19 @@ export function tablesApart(segments: readonly Segment[]): readonly (readonly Se
 
 /** Whether the rows at the left and at the right are tables that were drawn one after the other, each row by row. */
 export function areDrawnApart(left: readonly Row[], right: readonly Row[]): boolean {
+  return isOneAfterOther(left, right) && [left, right].every((rows) => isTable(rows) && isDrawnByRow(rows));
+}
+
+/** Whether one side is a table, and the other lines of a text that were drawn before or after it. */
+function isTableBesideText(left: readonly Row[], right: readonly Row[]): boolean {
+  const [table, text] = isTable(left) ? [left, right] : [right, left];
+  const isText = text.length >= TEXT_ROWS_MIN && median(text.map((row) => row.text.length)) >= TEXT_CHARACTERS_MIN;
+  return isText && !text.some(hasCells) && isDrawnByRow(table) && isOneAfterOther(table, text);
+}
+
+function isOneAfterOther(left: readonly Row[], right: readonly Row[]): boolean {
   const [one, other] = [drawnRange(left), drawnRange(right)];
-  const isOneAfterOther = one.last < other.first || other.last < one.first;
-  return isOneAfterOther && [left, right].every((rows) => isTable(rows) && isDrawnByRow(rows));
+  return one.last < other.first || other.last < one.first;
 }
 
 function hasCells({ segments }: Row): boolean {
@@ -89,10 +105,13 @@ function besideAt(rows: readonly Row[], at: number): Sides | null {
   const texts = rows[at]?.segments ?? [];
   const gaps = texts.map((text, index): Gap => ({ from: text.right, to: texts[index + 1]?.left ?? Infinity }));
   for (const gap of [...gaps, { from: -Infinity, to: texts[0]?.left ?? 0 }]) {
-    const compared = sidesOf(rows, at, gap, ROWS_COMPARED);
-    if (compared === null || !areTables(compared)) continue;
-    const { rowCount, left, right } = sidesOf(rows, at, gap, rows.length) ?? compared;
-    return { rowCount, left, right };
+    // below the tables, others may stand beside each other
+    for (const apartMin of [Infinity, APART_MIN]) {
+      const compared = sidesOf(rows, at, gap, apartMin, ROWS_COMPARED);
+      if (compared === null || !areTables(compared)) continue;
+      const { rowCount, left, right } = sidesOf(rows, at, gap, apartMin, rows.length) ?? compared;
+      return { rowCount, left, right };
+    }
   }
   return null;
 }
@@ -100,16 +119,19 @@ function besideAt(rows: readonly Row[], at: number): Sides | null {
 /**
  * The texts on both sides of a gap, from a row to the last one of several cells before a text reaches over the gap.
  * Null if a side has none.
+ * @param apartMin distance of rows that ends them, as a multiple of the largest distance so far
  */
 function sidesOf(
   rows: readonly Row[],
   at: number,
   widest: Gap,
+  apartMin: number,
   rowsMax: number,
 ): (Sides & { readonly gap: Gap }) | null {
   const found: { left: readonly Segment[]; right: readonly Segment[] }[] = [];
   let gap = widest;
   let kept = { rowCount: 0, gap };
+  const pitches = [new Pitch(), new Pitch()];
   for (let next = at; next < Math.min(rows.length, at + rowsMax); next++) {
     const [row, above] = [rows[next], rows[next - 1]];
     if (row === undefined) break;
@@ -123,12 +145,29 @@ function sidesOf(
       to: Math.min(gap.to, ...right.map((text) => text.left)),
     };
     if (gap.to - gap.from < GAP_MIN * row.size) break;
+    const areApart = [left, right].map((side, index) => side.length === 0 || pitches[index]?.add(row, apartMin));
+    if (areApart.every((isApart) => isApart)) break;
     found.push({ left, right });
     if (left.length > 1 || right.length > 1) kept = { rowCount: found.length, gap };
   }
   const sides = found.slice(0, kept.rowCount);
   const [left, right] = [sides.flatMap((row) => row.left), sides.flatMap((row) => row.right)];
   return left.length === 0 || right.length === 0 ? null : { ...kept, left, right };
+}
+
+/** Distances of the rows of a side. */
+class Pitch {
+  #last: number | null = null;
+  #widest = 0;
+
+  /** Adds a row. Returns whether it is further from the row above it than `apartMin` times the others. */
+  add({ baseline }: Row, apartMin: number): boolean {
+    const pitch = this.#last === null ? 0 : baseline - this.#last;
+    const isApart = this.#widest > 0 && pitch > apartMin * this.#widest;
+    this.#last = baseline;
+    this.#widest = Math.max(this.#widest, pitch);
+    return isApart;
+  }
 }
 
 /** Where the texts of the right side begin; where one side has no text, near the other. */
@@ -139,7 +178,8 @@ function middleOf({ from, to }: Gap, widthMin: number): number {
 
 function areTables(sides: Sides & { readonly gap: Gap }): boolean {
   const [left, right] = [rowsOf(sides.left), rowsOf(sides.right)];
-  if (!isTable(left) || !isTable(right)) return false;
+  if (isTable(left) !== isTable(right)) return isTableBesideText(left, right);
+  if (!isTable(left)) return false;
   if (areDrawnApart(left, right) || haveSameNames(left, right)) return true;
   const width = sides.gap.to - sides.gap.from;
   const between = Math.max(columnGapOf(left), columnGapOf(right));

@@ -31,8 +31,10 @@ const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "normal/markitdown__REPAIR-2022-INV-001_multipage.pdf": [
     "ZAVA AUTO REPAIR",
-    "Insured name | Gabriel Diaz | Year | 2022\n",
-    "Policy # | POL-2022-555 | Model | Grand Cherokee\n",
+    "Insured name: Gabriel Diaz\n",
+    "Policy #: POL-2022-555\n",
+    "Year: 2022\n",
+    "Model: Grand Cherokee\n",
     "GRAND TOTAL: 5,738\n",
     "This is a preliminary estimate for the visible damage of the vehicle. Additional damage / repairs / parts may be found after the vehicle has been disassembled and damaged parts have been removed.",
     "Insured name | Bruce Wayne | Year | 2025\n",

@@ -146,6 +146,27 @@ describe("tables beside each other that were drawn one after the other", () => {
     expect(text.findIndex((line) => line.startsWith("Ship:"))).toBeGreaterThan(4);
   });
 
+  test("may stand above others", async () => {
+    const read = await linesOf(
+      table(left),
+      table(right),
+      table({ ...right, at: LEFT, y: 300 }),
+      table({ ...left, at: [340, 420, 480], y: 300 }),
+    );
+    expect(read).toEqual([...ported, ...shipped, ...shipped, ...ported]);
+  });
+
+  test("may be one table beside a few lines of a text", async () => {
+    const texts = [
+      "The board met in May and decided on the budget of 4.5",
+      "million for the pier. The board met again in June and",
+      "approved it.",
+    ];
+    const above = prose(60, 80, 4, 14);
+    const read = await linesOf(above, table(left), lines(texts, 300, 206));
+    expect(read.slice(1)).toEqual([...ported, texts.join(" ")]);
+  });
+
   test("may be one table beside prose", async () => {
     const text = await linesOf(table(left), prose(300, 200, 5));
     expect(text.slice(0, 3)).toEqual(ported);
