@@ -42,6 +42,8 @@ const SHORT_NUMBER = /(?<![\p{N}.,'’])\d{1,3}[.\s]?$/u;
 /** A whole number of units of a currency, which is written before it or after its cents. */
 const PRICE = /\p{Sc}\s?\d{1,3}(?:[.,'’\s]?\d{3})*$/u;
 const PRICE_AHEAD = /^\s?\p{Sc}/u;
+/** The rest of a fraction behind a raised numerator: its denominator is a number, or follows as a script. */
+const FRACTION_AHEAD = /^[\u2044/]\s?(?:\d|$)/u;
 /** An index at the end of a text. */
 const INDEX = /\p{L}_(?:[\p{L}\p{N}]+|\([^()]*\))$/u;
 /** A single letter that is a variable, at the end of a text. */
@@ -51,7 +53,7 @@ const ORDINAL =
   /^(?:st|nd|rd|th|er|re|ère|ere|d|nd|nde|e|è|ᵉ|ème|eme|es|ième|os?|as?|º|ª|\.º|\.ª|ro|do|ra|da|to|ta|mo|ma|vo|va|no|na|de|ste|:?a|:?e|й|я|е|го|ой|ый)$/iu;
 const ROMAN = /(?<![\p{L}\p{M}])[IVXLCivxlc]+$/u;
 /** Matches a chemical element after a mass number. */
-const ISOTOPE =
+export const ISOTOPE =
   /^(?:H|He|Li|Be|B|C|N|O|F|Ne|Na|P|S|Cl|K|Ca|Cr|Fe|Co|Ga|Sr|Tc|I|Xe|Cs|Tl|Pb|Po|Rn|Ra|Th|U|Pu|Am)(?!\p{L})/u;
 /** A bracketed term of a formula at the end of a text, in contrast to a remark in prose. */
 const TERM = /\((?:[^()\s]{1,12}|[^()]{0,40}[+−–×·/=*-][^()]{0,40})\)$/u;
@@ -72,11 +74,10 @@ export function superscript(
   const isAdjoining = base !== "" && !/\s$/.test(base);
   const marks = MARKS.exec(text)?.[1];
   if (isNote && marks !== undefined) return `[${marks}]`;
-  if (/\d$/.test(base) && /^[\u2044/]/u.test(after)) return ` ${text}`;
-  if (/^[\u2044/]/u.test(after)) return text;
+  if (FRACTION_AHEAD.test(after) && !FACTOR_BEFORE_TEN.test(base)) return /\d$/.test(base) ? ` ${text}` : text;
   if (/^[oO0○◦°]$/.test(text) && /\d\s?$/.test(base) && /^\s?[CFKNSEWO](?!\p{L})/u.test(after)) return "°";
   if (SIGNED.test(text) || /^[\d]?[-+−–]$/.test(text)) return isAdjoining ? `^${text.replace(/\s/g, "")}` : text;
-  if (!isAdjoining && NUMBER.test(text) && ISOTOPE.test(after)) return `^${text}`;
+  if ((!isAdjoining || /[([]$/.test(base)) && NUMBER.test(text) && ISOTOPE.test(after)) return `^${text}`;
   if (hasLinkedNotes && /^\d\d$/.test(text)) {
     if (PRICE.test(base)) return `.${text}`;
     if (/\d$/.test(base) && PRICE_AHEAD.test(after)) return `,${text}`;

@@ -4,7 +4,7 @@
 import type { Budget } from "../budget.ts";
 import { continuesWord } from "../office/scripted-text.ts";
 import { descriptionOf, noPictures, type PictureTexts } from "../recognition.ts";
-import { subscript, superscript } from "../scripts.ts";
+import { ISOTOPE, subscript, superscript } from "../scripts.ts";
 import {
   alternativeOf,
   controlledBy,
@@ -587,7 +587,9 @@ export class PageReader implements ElementHandler {
     const place = { before: line.before(script.mark) + lead, after, isNote: script.isReference, hasLinkedNotes: true };
     const written = script.role === "subscript" ? subscript(script.text, place) : superscript(script.text, place);
     line.cutFrom(script.mark);
-    line.add(lead === "" || /^[\^_]/.test(written) ? written : lead + written.trimStart());
+    // a mass number belongs to what follows it
+    const isBehind = lead !== "" && /^[\^_]/.test(written) && !ISOTOPE.test(after);
+    line.add(lead === "" || isBehind ? written : lead + written.trimStart());
     if (isSpaced) line.blank();
     this.#ended = { ...script, end: line.mark };
   }

@@ -43,6 +43,8 @@ const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
 const ADDRESS = /\S@\S|:\/\//;
 /** Matches a year: a number that can be a column name. */
 const YEAR = /^(?:19|20)\d\d$/;
+/** What stands in a cell whose value is unknown. */
+const NO_VALUE = /^(?:[-–—?.…x*]{1,3}|n\/?a|n\.a\.|k\.\s?a\.|tbd|tba|null|none|unknown)$/i;
 
 /** A row that may be a header. */
 export interface TableRow {
@@ -84,7 +86,7 @@ export class TableRows {
     const first = this.#first;
     if (first === null) return;
     this.#first = null;
-    const headers = headerRows(first, this.hint);
+    const headers = isPlainList(first) ? 0 : headerRows(first, this.hint);
     this.#names = columnNames(first.slice(0, headers).map(({ cells }) => cells));
     for (const [at, { cells }] of first.entries()) yield rowLine(cells, at < headers ? new Map() : this.#names);
   }
@@ -106,8 +108,34 @@ export function headerRows(rows: readonly TableRow[], hint: HeaderHint): number 
   return 0;
 }
 
+/**
+ * Whether rows of two cells are a list of names with their values, such as `Owner | Ada`, `Budget | 5000`: the values
+ * are of different kinds. In a table, the column below a name has one kind.
+ */
+export function isListOfValues(rows: readonly Pick<TableRow, "cells">[]): boolean {
+  if (!rows.every(({ cells }) => cells.length === 2)) return false;
+  const [first, ...others] = rows.map(({ cells }) => cells[0]);
+  // numbers below a word are no names
+  if (first !== undefined && !holdsQuantity(first) && others.every((cell) => cell !== undefined && holdsQuantity(cell)))
+    return false;
+  const below = rows.slice(1).map(({ cells }) => cells[1]);
+  if (below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text))) return true;
+  // whether both numbers and times
+  const quantities = below.filter((cell) => cell !== undefined && holdsQuantity(cell));
+  return new Set(quantities.map((cell) => cell?.isNumber === true)).size > 1;
+}
+
 function hasSpans({ cells }: TableRow): boolean {
   return cells.some(({ text, span }) => text !== "" && span > 1);
+}
+
+/** Whether rows are a list of names with their values, and nothing marks the first one as a header. */
+function isPlainList(rows: readonly TableRow[]): boolean {
+  const [first, ...others] = rows;
+  if (first === undefined || first.isHeader || others.length === 0) return false;
+  if (first.cells.every(({ isBold }) => isBold) && !others.every(({ cells }) => cells.every(({ isBold }) => isBold)))
+    return false;
+  return isListOfValues(rows);
 }
 
 /** Whether a row is a header of the row below it. @param above column names from the rows above */

@@ -10,6 +10,7 @@ import {
   HEADER_ROWS_MAX,
   headerRows,
   holdsQuantity,
+  isListOfValues,
   isName,
   namesColumns,
   rowLine,
@@ -40,8 +41,6 @@ const HEAD_ROWS = 2 * HEADER_ROWS_MAX + 1;
 const LABEL_UNITS_MAX = 80;
 /** Maximum column span of a merged range. */
 const SPAN_MAX = 100;
-/** What stands in a cell whose value is unknown. */
-const NO_VALUE = /^(?:[-–—?.…x*]{1,3}|n\/?a|n\.a\.|k\.\s?a\.|tbd|tba|null|none|unknown)$/i;
 const NO_NAMES: ColumnNames = new Map();
 
 /** A row with the texts of merged ranges and with comments. */
@@ -279,23 +278,6 @@ interface WideCell extends Cell {
 function captionsOf(group: readonly Line[]): number {
   const first = group.findIndex(({ cells }) => cells.length > 1);
   return Math.max(0, Math.min(first, HEADER_ROWS_MAX));
-}
-
-/**
- * Whether rows of two cells are a list of names with their values, such as `Owner | Ada`, `Budget | 5000`: the values
- * are of different kinds. In a table, the column below a name has one kind.
- */
-function isListOfValues(rows: readonly Line[]): boolean {
-  if (!rows.every(({ cells }) => cells.length === 2)) return false;
-  const [first, ...others] = rows.map(({ cells }) => cells[0]);
-  // numbers below a word are no names
-  if (first !== undefined && !holdsQuantity(first) && others.every((cell) => cell !== undefined && holdsQuantity(cell)))
-    return false;
-  const below = rows.slice(1).map(({ cells }) => cells[1]);
-  if (below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text))) return true;
-  // whether both numbers and times
-  const quantities = below.filter((cell) => cell !== undefined && holdsQuantity(cell));
-  return new Set(quantities.map((cell) => cell?.isNumber === true)).size > 1;
 }
 
 /** Whether a group of rows is the header of the group after it. */

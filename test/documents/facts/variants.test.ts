@@ -215,6 +215,25 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["years1"],
     ],
   ],
+  "names and values": [
+    [
+      "in two columns, of which no row is a header",
+      "a.docx",
+      docx(
+        `<w:tbl>${row(run("Name"), run("Ann Berg"))}${row(run("Phone"), run("+47 22 33"))}${row(run("City"), run("Oslo"))}</w:tbl>`,
+      ),
+      ["Name | Ann Berg", "Phone | +47 22 33", "City | Oslo"],
+      ["Ann Berg:"],
+    ],
+    [
+      "in two columns below names",
+      "a.docx",
+      docx(
+        `<w:tbl>${row(run("Fruit"), run("Price"))}${row(run("Apple"), run("12"))}${row(run("Pear"), run("9"))}</w:tbl><w:p>${run("Bold")}</w:p><w:tbl>${row(run("City", "<w:b/>"), run("Mayor", "<w:b/>"))}${row(run("Oslo"), run("Anne"))}</w:tbl>`,
+      ),
+      ["Fruit: Pear | Price: 9", "City: Oslo | Mayor: Anne"],
+    ],
+  ],
   "struck text": [
     [
       "of Word",
@@ -281,6 +300,18 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       "a.html",
       '<main><p>Now <span class="price">€<span>12</span><sup>99</sup></span> or 7<sup>50</sup> €, before $1,499<sup>00</sup>.</p><p>In 1999 it cost $25<sup><a href="#n12">12</a></sup>, 40<sup>12</sup> people and $3<sup>2</sup> say.</p></main>',
       ["€12.99 or 7,50 €", "$1,499.00", "$25[12], 40[12] people", "$3[2]"],
+    ],
+    [
+      "before a unit, in contrast to fractions",
+      "a.html",
+      "<main><p>With 5 × 10<sup>6</sup>/ml and 10<sup>3</sup>/l flow 10 m<sup>3</sup>/s, but 2<sup>1</sup>/<sub>2</sub> cups, <sup>3</sup>/<sub>4</sub> mile and 1<sup>1</sup>/2.</p></main>",
+      ["5 × 10^6/ml and 10^3/l flow 10 m^3/s, but 2 1/2 cups, 3/4 mile and 1 1/2."],
+    ],
+    [
+      "that are mass numbers",
+      "a.html",
+      "<main><p>Dating by <sup>14</sup>C (<sup>14</sup>C), of <sup>238</sup>U, Ca<sup>2+</sup>.</p></main>",
+      ["Dating by ^14C (^14C), of ^238U, Ca^2+."],
     ],
     [
       "behind an index",
