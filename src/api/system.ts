@@ -25,7 +25,7 @@ export function systemOperation(system: SystemService): Operation {
 
 /** Converts the state of the server to the schema `System`. */
 export function systemView(state: SystemState): View<typeof schema.System> {
-  const { version, startedAt, threads, lanes, queue, lastMinute, sizes, isDiskFull, memory, nodes } = state;
+  const { version, startedAt, threads, lanes, queue, lastMinute, lastHour, sizes, isDiskFull, memory, nodes } = state;
   return {
     ...{ version, started_at: isoTime(startedAt), threads },
     lanes: lanes.map(({ rssBytes, inFlight, ...lane }) => ({ ...lane, rss_bytes: rssBytes, in_flight: inFlight })),
@@ -36,7 +36,7 @@ export function systemView(state: SystemState): View<typeof schema.System> {
       memories_failed: queue.failed,
       relations_waiting: queue.relations,
     },
-    last_minute: lastMinute,
+    ...{ last_minute: lastMinute, last_hour: lastHour },
     stores: sizes.stores,
     disk: { free_bytes: sizes.diskFreeBytes, total_bytes: sizes.diskTotalBytes, is_full: isDiskFull },
     memory: { rss_bytes: memory.rssBytes, free_bytes: memory.freeBytes },

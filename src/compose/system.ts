@@ -35,6 +35,7 @@ export function createSystem(
     memories: () => memories.counts(),
     relations: () => relations.waiting(),
     recent: () => activity.recent(),
+    hour: () => activity.hour(),
     sizes: async () => {
       const sizes = await dataSizes(config.dataDir);
       if (storage.databaseBytes === null) return sizes;

@@ -57,3 +57,8 @@ export interface RecentCounts {
   readonly searches: number;
   readonly answers: number;
 }
+
+/** What happened in each of the last `HOUR_MINUTES` minutes, oldest first. The last minute is in progress. */
+export type HourCounts = Readonly<Record<keyof RecentCounts, readonly number[]>>;
+/** Number of minutes of `HourCounts`. */
+export const HOUR_MINUTES = 60;

@@ -6,7 +6,7 @@
 
 import type { ActivityCounts, ActivityName, ActivityStep } from "../domain/activity.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { RecentCounts } from "../domain/system.ts";
+import type { HourCounts, RecentCounts } from "../domain/system.ts";
 
 /** Counts of what happens. */
 export interface ActivityStore {
@@ -22,6 +22,8 @@ export interface ActivityStore {
   ): Promise<readonly ActivityCounts[]>;
   /** What happened on this node in all projects in the last minute. */
   recent(): RecentCounts;
+  /** What happened on this node in all projects, minute by minute. */
+  hour(): HourCounts;
   /** Stores what was counted, and how many memories wait. Called every minute and before the store is closed. */
   flush(): Promise<void>;
   /** Removes steps that are no longer kept (`ACTIVITY_STEPS`). */

@@ -98,7 +98,7 @@ export const READING_METHODS: { readonly [Name in keyof Stores]: readonly (keyof
   retirement: ["purgeable", "eraseTraces"], // `eraseTraces` changes no row, and cannot be in a transaction
   relations: ["of", "supersededAt", "waiting"],
   history: ["entries", "horizon", "textsAt", "earlierTexts", "archived"],
-  activity: ["note", "list", "recent"], // what is noted is stored by `flush`
+  activity: ["note", "list", "recent", "hour"], // what is noted is stored by `flush`
   entities: ["notes"],
   cases: ["list", "run", "runs", "open", "step"],
   maps: ["state", "places", "all", "unplaced"],

@@ -1,6 +1,6 @@
 // What an operator sees of a server: its processes, queues, stores and nodes, and when the last backup was made.
 
-import type { LaneView, NodeState, RecentCounts, Sizes, ThreadState } from "../domain/system.ts";
+import type { HourCounts, LaneView, NodeState, RecentCounts, Sizes, ThreadState } from "../domain/system.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { QueueLoad } from "./search-queue.ts";
@@ -26,6 +26,7 @@ export interface SystemState {
   readonly lanes: readonly LaneView[];
   readonly queue: QueueState;
   readonly lastMinute: RecentCounts;
+  readonly lastHour: HourCounts;
   readonly sizes: Sizes;
   readonly isDiskFull: boolean;
   /** Resident memory of the server itself, and what is left for it, in bytes. */
@@ -43,6 +44,7 @@ export interface SystemDependencies {
   readonly memories: () => Eventually<{ readonly processing: number; readonly failed: number }>;
   readonly relations: () => Eventually<number>;
   readonly recent: () => RecentCounts;
+  readonly hour: () => HourCounts;
   readonly sizes: () => Promise<Sizes>;
   readonly isDiskFull: () => boolean;
   readonly memory: () => Promise<SystemState["memory"]>;
@@ -62,7 +64,7 @@ export class SystemService {
 
   /** The present state; sizes are at most five seconds old. */
   async read(): Promise<SystemState> {
-    const { version, threads, lanes, searches, recent, isDiskFull, lastBackupAt } = this.uses;
+    const { version, threads, lanes, searches, recent, hour, isDiskFull, lastBackupAt } = this.uses;
     const [counts, relations, sizes, memory, nodes] = await Promise.all([
       this.uses.memories(),
       this.uses.relations(),
@@ -73,7 +75,15 @@ export class SystemService {
     return {
       ...{ version, startedAt: this.#startedAt, threads: threads(), lanes: lanes() },
       queue: { searches: searches(), processing: counts.processing, failed: counts.failed, relations },
-      ...{ lastMinute: recent(), sizes, isDiskFull: isDiskFull(), memory, nodes, lastBackupAt: lastBackupAt() },
+      ...{
+        lastMinute: recent(),
+        lastHour: hour(),
+        sizes,
+        isDiskFull: isDiskFull(),
+        memory,
+        nodes,
+        lastBackupAt: lastBackupAt(),
+      },
     };
   }
 

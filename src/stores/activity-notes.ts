@@ -3,7 +3,7 @@
 import { type ActivityName, stepOf } from "../domain/activity.ts";
 import { ANSWER_STATES } from "../domain/answer-state.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { RecentCounts } from "../domain/system.ts";
+import { HOUR_MINUTES, type HourCounts, type RecentCounts } from "../domain/system.ts";
 
 /** A project, by its id or by its key. */
 export type CountedProject = ProjectId | bigint;
@@ -31,6 +31,8 @@ export class ActivityNotes {
   readonly #counts = new Map<string, NotedCount>();
   /** Counts of the last seconds, by second and kind. */
   readonly #seconds = new Map<number, Map<keyof RecentCounts, number>>();
+  /** Counts of the last minutes, by minute and kind. */
+  readonly #minutes = new Map<number, Map<keyof RecentCounts, number>>();
 
   /** Adds to a count of the hour of `at`. */
   add(project: CountedProject, name: ActivityName, at: number, by = 1): void {
@@ -52,15 +54,30 @@ export class ActivityNotes {
     return sums;
   }
 
+  /** Counts of all projects for the minutes until that of `now` (Unix milliseconds). */
+  hour(now: number): HourCounts {
+    const last = Math.floor(now / 60_000);
+    const countsOf = (kind: keyof RecentCounts) =>
+      Array.from({ length: HOUR_MINUTES }, (_, at) => this.#minutes.get(last - HOUR_MINUTES + 1 + at)?.get(kind) ?? 0);
+    return {
+      ...{ stored: countsOf("stored"), failed: countsOf("failed") },
+      ...{ searches: countsOf("searches"), answers: countsOf("answers") },
+    };
+  }
+
   #addRecent(name: ActivityName, at: number, by: number): void {
     const kind = kindOf(name);
     if (kind === null) return;
-    const second = Math.floor(at / 1000);
-    const counts = this.#seconds.get(second) ?? new Map<keyof RecentCounts, number>();
-    counts.set(kind, (counts.get(kind) ?? 0) + by);
-    this.#seconds.set(second, counts);
-    if (this.#seconds.size <= RECENT_SECONDS + 1) return;
-    for (const known of this.#seconds.keys()) if (known < second - RECENT_SECONDS) this.#seconds.delete(known);
+    for (const [steps, step, kept] of [
+      [this.#seconds, Math.floor(at / 1_000), RECENT_SECONDS],
+      [this.#minutes, Math.floor(at / 60_000), HOUR_MINUTES],
+    ] as const) {
+      const counts = steps.get(step) ?? new Map<keyof RecentCounts, number>();
+      counts.set(kind, (counts.get(kind) ?? 0) + by);
+      steps.set(step, counts);
+      if (steps.size <= kept + 1) continue;
+      for (const known of steps.keys()) if (known < step - kept) steps.delete(known);
+    }
   }
 
   /** The counts that are not stored yet. */

@@ -10,7 +10,7 @@ import {
   stepOf,
 } from "../domain/activity.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { RecentCounts } from "../domain/system.ts";
+import type { HourCounts, RecentCounts } from "../domain/system.ts";
 import type { ActivityStore } from "../ports/activity-store.ts";
 import type { CountedProject, NotedCount } from "./activity-notes.ts";
 import type { StoreContext } from "./context.ts";
@@ -61,6 +61,10 @@ export class StoredActivity implements ActivityStore {
 
   recent(): RecentCounts {
     return this.context.activity.recent(this.context.clock.now());
+  }
+
+  hour(): HourCounts {
+    return this.context.activity.hour(this.context.clock.now());
   }
 
   async list(

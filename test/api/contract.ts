@@ -440,7 +440,8 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   ],
   Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
   System: [
-    ...["version", "started_at", "threads", "lanes", "queue", "last_minute", "stores", "disk", "memory", "nodes"],
+    ...["version", "started_at", "threads", "lanes", "queue", "last_minute", "last_hour", "stores", "disk", "memory"],
+    "nodes",
     "last_backup_at",
   ],
   Case: ["id", "query", "userId", "mode", "expected", "created_at"],

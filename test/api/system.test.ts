@@ -42,7 +42,23 @@ test("counts what happened in the last minute, and what waits", async () => {
   const { last_minute, queue } = await read();
   expect(last_minute).toEqual({ stored: 1, failed: 0, searches: 1, answers: 1 });
   expect(queue).toMatchObject({ memories_processing: 0, memories_failed: 0, searches_waiting: 0 });
-  clock.advance(61_000);
+  const inMinutes = async () =>
+    Object.fromEntries(
+      Object.entries((await read()).last_hour as Record<string, number[]>).map(([kind, counts]) => {
+        expect([kind, counts.length]).toEqual([kind, 60]);
+        return [kind, counts.flatMap((count, at) => (count === 0 ? [] : [[at - 59, count]]))];
+      }),
+    );
+  expect(await inMinutes()).toEqual({ stored: [[0, 1]], failed: [], searches: [[0, 1]], answers: [[0, 1]] });
+  clock.advance(59 * 60_000);
+  await mneme.call("POST", "/v1/memories/search", { query: "kettle", mode: "fast" });
+  expect((await inMinutes()).searches).toEqual([
+    [-59, 1],
+    [0, 1],
+  ]);
+  clock.advance(60_000);
+  expect((await inMinutes()).searches).toEqual([[-1, 1]]);
+  clock.advance(1_000);
   expect((await read()).last_minute).toEqual({ stored: 0, failed: 0, searches: 0, answers: 0 });
 });
 

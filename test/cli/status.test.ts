@@ -24,6 +24,7 @@ const WELL: SystemAnswer = {
     relations_waiting: 3,
   },
   last_minute: { stored: 40, failed: 0, searches: 12, answers: 3 },
+  last_hour: { stored: [40], failed: [0], searches: [12], answers: [3] },
   stores: [{ name: "mneme.sqlite", bytes: 2_700_000 }],
   disk: { free_bytes: 60e9, total_bytes: 100e9, is_full: false },
   memory: { rss_bytes: 300e6, free_bytes: 23e9 },

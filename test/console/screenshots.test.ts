@@ -137,11 +137,7 @@ const PICTURES: readonly Picture[] = [
   { name: "settings-embedder", at: "settings?tab=embedder" },
   { name: "settings-storage", at: "settings?tab=storage" },
   { name: "settings-llm", at: "settings?tab=llm" },
-  {
-    name: "system",
-    at: "system",
-    prepare: (page) => until("lines are drawn", async () => (await page.locator(".sparkline polyline").count()) > 0),
-  },
+  { name: "system", at: "system" },
   {
     name: "palette",
     at: "home",

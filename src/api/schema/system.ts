@@ -5,6 +5,7 @@ import { Text } from "../check.ts";
 import { described, Nullable, OneOf, Time } from "./fields.ts";
 
 const listOf = <Item extends TSchema>(item: Item, description: string) => Type.Array(item, { description });
+const Minutes = Type.Array(Type.Integer());
 const Count = (description: string) => Type.Integer({ description });
 
 /** The state of a server. */
@@ -34,6 +35,10 @@ export const System = Type.Object(
     last_minute: Type.Object(
       { stored: Type.Integer(), failed: Type.Integer(), searches: Type.Integer(), answers: Type.Integer() },
       { description: "what happened in all projects on this node" },
+    ),
+    last_hour: Type.Object(
+      { stored: Minutes, failed: Minutes, searches: Minutes, answers: Minutes },
+      { description: "the same in each of the last 60 minutes, oldest first; the last one is in progress" },
     ),
     stores: listOf(Type.Object({ name: Text(), bytes: Type.Integer() }), "sizes of the data"),
     disk: Type.Object({

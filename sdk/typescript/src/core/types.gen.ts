@@ -1904,6 +1904,15 @@ export type System = {
         answers: number;
     };
     /**
+     * the same in each of the last 60 minutes, oldest first; the last one is in progress
+     */
+    last_hour: {
+        stored: Array<number>;
+        failed: Array<number>;
+        searches: Array<number>;
+        answers: Array<number>;
+    };
+    /**
      * sizes of the data
      */
     stores: Array<{

@@ -19,6 +19,8 @@ import {
 } from "./graph-layout.ts";
 import { ViewTools } from "./view-tools.tsx";
 
+/** Pixels that the ring of a selected node takes, with the wider letters of its label. */
+const RING_PIXELS = 6;
 /** Size of the picture in CSS pixels until its element was measured. */
 const FIRST_SIZE = { width: 760, height: 460 };
 
@@ -141,8 +143,11 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
               if (at === undefined) return null;
               const radius = radiusOf(weight, view.scale);
               const shown = shortened(name);
-              const place = roomy.get(id) ?? { x: 0, y: radius + LABEL_PIXELS / view.scale / 2 };
               const isChosen = id === selected || path.includes(id);
+              const place = besideRing(
+                roomy.get(id) ?? { x: 0, y: radius + LABEL_PIXELS / view.scale / 2 },
+                isChosen ? RING_PIXELS / view.scale : 0,
+              );
               return (
                 <g
                   key={id}
@@ -188,6 +193,12 @@ export default function GraphPicture({ label, graph, onNode, selected, path = []
       </div>
     </div>
   );
+}
+
+/** The place of a label farther away from its node, by the width of a ring. */
+function besideRing({ x, y }: Point, ring: number): Point {
+  const length = Math.hypot(x, y) || 1;
+  return { x: x * (1 + ring / length), y: y * (1 + ring / length) };
 }
 
 /** Width of a link in pixels by its strength of 0 to 1. */

@@ -12,7 +12,7 @@ import { Boxes, Clock, Network, Server } from "../../ui/icons.ts";
 import { Ago, Badge, Card, Facts, Id, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Lanes } from "./lanes.tsx";
-import { addSample, Minute } from "./minute.tsx";
+import { Minute } from "./minute.tsx";
 
 /** Polling interval in milliseconds. */
 const POLL_MS = 5_000;
@@ -74,11 +74,7 @@ function Health({ state }: { readonly state?: SystemState }) {
 
 function Everything() {
   const system = useResource(
-    async (signal) => {
-      const state = await call("getSystem", { signal });
-      addSample(state.last_minute);
-      return state;
-    },
+    (signal) => call("getSystem", { signal }),
     [],
     () => POLL_MS,
   );

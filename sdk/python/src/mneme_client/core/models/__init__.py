@@ -229,6 +229,7 @@ from .sources_event import SourcesEvent
 from .system import System
 from .system_disk import SystemDisk
 from .system_lanes_item import SystemLanesItem
+from .system_last_hour import SystemLastHour
 from .system_last_minute import SystemLastMinute
 from .system_memory import SystemMemory
 from .system_nodes_item import SystemNodesItem
@@ -487,6 +488,7 @@ __all__ = (
     "System",
     "SystemDisk",
     "SystemLanesItem",
+    "SystemLastHour",
     "SystemLastMinute",
     "SystemMemory",
     "SystemNodesItem",

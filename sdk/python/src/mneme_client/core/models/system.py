@@ -10,6 +10,7 @@ from attrs import field as _attrs_field
 if TYPE_CHECKING:
     from ..models.system_disk import SystemDisk
     from ..models.system_lanes_item import SystemLanesItem
+    from ..models.system_last_hour import SystemLastHour
     from ..models.system_last_minute import SystemLastMinute
     from ..models.system_memory import SystemMemory
     from ..models.system_nodes_item import SystemNodesItem
@@ -31,6 +32,7 @@ class System:
         lanes (list[SystemLanesItem]): processes that run models
         queue (SystemQueue):
         last_minute (SystemLastMinute): what happened in all projects on this node
+        last_hour (SystemLastHour): the same in each of the last 60 minutes, oldest first; the last one is in progress
         stores (list[SystemStoresItem]): sizes of the data
         disk (SystemDisk):
         memory (SystemMemory):
@@ -44,6 +46,7 @@ class System:
     lanes: list[SystemLanesItem]
     queue: SystemQueue
     last_minute: SystemLastMinute
+    last_hour: SystemLastHour
     stores: list[SystemStoresItem]
     disk: SystemDisk
     memory: SystemMemory
@@ -69,6 +72,8 @@ class System:
         queue = self.queue.to_dict()
 
         last_minute = self.last_minute.to_dict()
+
+        last_hour = self.last_hour.to_dict()
 
         stores = []
         for stores_item_data in self.stores:
@@ -100,6 +105,7 @@ class System:
                 "lanes": lanes,
                 "queue": queue,
                 "last_minute": last_minute,
+                "last_hour": last_hour,
                 "stores": stores,
                 "disk": disk,
                 "memory": memory,
@@ -114,6 +120,7 @@ class System:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.system_disk import SystemDisk  # noqa: PLC0415
         from ..models.system_lanes_item import SystemLanesItem  # noqa: PLC0415
+        from ..models.system_last_hour import SystemLastHour  # noqa: PLC0415
         from ..models.system_last_minute import SystemLastMinute  # noqa: PLC0415
         from ..models.system_memory import SystemMemory  # noqa: PLC0415
         from ..models.system_nodes_item import SystemNodesItem  # noqa: PLC0415
@@ -143,6 +150,8 @@ class System:
         queue = SystemQueue.from_dict(d.pop("queue"))
 
         last_minute = SystemLastMinute.from_dict(d.pop("last_minute"))
+
+        last_hour = SystemLastHour.from_dict(d.pop("last_hour"))
 
         stores = []
         _stores = d.pop("stores")
@@ -184,6 +193,7 @@ class System:
             lanes=lanes,
             queue=queue,
             last_minute=last_minute,
+            last_hour=last_hour,
             stores=stores,
             disk=disk,
             memory=memory,
