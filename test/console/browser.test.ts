@@ -157,13 +157,13 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("textbox", { name: "Text", exact: true }).fill("The spare key is under the blue pot.");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("link", { name: "The spare key is under the blue pot." }).waitFor();
-    expect(await page.evaluate("document.activeElement !== document.body")).toBe(true);
+    await until("something has the focus", () => page.evaluate<boolean>("document.activeElement !== document.body"));
     await page.getByRole("link", { name: "The spare key is under the blue pot." }).click();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Title").fill("Spare key");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Spare key" }).waitFor();
-    expect(await page.evaluate("document.activeElement !== document.body")).toBe(true);
+    await until("something has the focus", () => page.evaluate<boolean>("document.activeElement !== document.body"));
     await page.getByRole("main").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "Memories" }).waitFor();

@@ -61,6 +61,7 @@ export function Button({ kind = "plain", size, icon: Shown, children, run, label
       aria-label={label}
       title={rest.title ?? (isBare ? label : undefined)}
       aria-busy={isBusy || undefined}
+      aria-disabled={isBusy || undefined}
       aria-pressed={rest.pressed}
       aria-expanded={rest.expanded}
       aria-haspopup={rest.hasPopup}

@@ -94,8 +94,9 @@ function Shown({ memory, reload, set }: ShownProps) {
                 {t("Explain ranking")}
               </Button>
             )}
-            {mayWrite && memory.status !== "processing" && (
-              <Button icon={Pencil} run={() => setIsEditing(true)}>
+            {/* busy and not left out while the memory is processed, because it may have the focus */}
+            {mayWrite && (
+              <Button icon={Pencil} busy={memory.status === "processing"} run={() => setIsEditing(true)}>
                 {t("Edit")}
               </Button>
             )}
