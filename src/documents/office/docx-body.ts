@@ -120,6 +120,8 @@ export class FlowReader implements XmlHandler {
   readonly #form = new FormReader();
   /** The check box whose sign is being replaced; null if there is none. */
   #box: { readonly sign: string; isWritten: boolean } | null = null;
+  /** Whether instructions are left out, because nothing was entered in the open control. */
+  #isEmptyControl = false;
   /** The open properties element, `w:pPr` or `w:trPr`. */
   #properties: "paragraph" | "row" | null = null;
 
@@ -165,6 +167,7 @@ export class FlowReader implements XmlHandler {
     switch (name) {
       case "w:sdtContent":
         this.#box = null;
+        this.#isEmptyControl = false;
         break;
       case "w:t":
         this.#isText = false;
@@ -336,6 +339,7 @@ export class FlowReader implements XmlHandler {
     const flow = this.#flow;
     if (flow.isHidden || flow.fields.isCode) return;
     if (this.#box?.isWritten === true) return;
+    if (this.#isEmptyControl && this.context.styleOf(flow.runStyle).isInstruction) return;
     const written = this.#box === null ? text : this.#box.sign;
     if (this.#box !== null) this.#box.isWritten = true;
     flow.paragraph?.add(written, {
@@ -348,6 +352,7 @@ export class FlowReader implements XmlHandler {
   /** Ends an element of a form field or content control, whose value the text may lack. */
   #endForm(name: string): void {
     const shown = this.#form.close(name);
+    if (name === "w:sdtPr") this.#isEmptyControl = this.#form.isEmpty;
     if (shown === null) return;
     // a control has content, in which the sign is replaced; a field has none
     if (shown.isControl) this.#box = { sign: shown.text, isWritten: false };

@@ -23,10 +23,16 @@ export class FormReader {
   #element: string | null = null;
   #isBox = false;
   #isList = false;
+  #isEmpty = false;
   #isChecked: boolean | null = null;
   #isCheckedFirst = false;
   #selected = 0;
   #entries: string[] = [];
+
+  /** Whether the content of the last control is only an instruction, such as `Click here to enter text`. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
 
   get isOpen(): boolean {
     return this.#element !== null;
@@ -40,6 +46,7 @@ export class FormReader {
         this.#element = name;
         this.#isBox = false;
         this.#isList = false;
+        this.#isEmpty = false;
         this.#isChecked = null;
         this.#isCheckedFirst = false;
         this.#selected = 0;
@@ -52,6 +59,9 @@ export class FormReader {
       case "w14:checked":
       case "w:checked":
         this.#isChecked = isOn(attributes);
+        break;
+      case "w:showingPlcHdr":
+        this.#isEmpty = isOn(attributes);
         break;
       case "w:ddList":
         this.#isList = true;

@@ -12,6 +12,8 @@ export interface WordStyle {
   readonly list: { readonly id: string; readonly level: number } | null;
   /** Whether this is the style of a table of contents, which repeats the headings. */
   readonly isContents: boolean;
+  /** Whether this is the style of instructions in controls in which nothing was entered. */
+  readonly isInstruction: boolean;
   readonly position: RunPosition | null;
 }
 
@@ -24,11 +26,12 @@ const HEADING_MAX = 6;
 const HEADING_NAME =
   /^(?:heading|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|başlık|заголовок|标题|標題|見出し|제목)\s*([1-9])$/iu;
 const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
+const INSTRUCTION_NAME = /^placeholder ?text$/i;
 /** Styles of the marks of notes. Their ids are not translated. */
 const NOTE_NAME = /^(?:footnote|endnote) reference$/i;
 /** Minimum distance of raised and lowered text from its line, in half-points. Smaller ones adjust a font. */
 const SHIFT_MIN = 3;
-const PLAIN: WordStyle = { heading: null, list: null, isContents: false, position: null };
+const PLAIN: WordStyle = { heading: null, list: null, isContents: false, isInstruction: false, position: null };
 
 /**
  * The position of text with one more property, `w:vertAlign` or `w:position`.
@@ -72,7 +75,7 @@ interface WrittenStyle {
 }
 
 function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): WordStyle {
-  let { heading, isContents, position } = PLAIN;
+  let { heading, isContents, isInstruction, position } = PLAIN;
   let [listId, listLevel]: [string | null, number | null] = [null, null];
   const seen = new Set<string>();
   for (let at: string | null = id; at !== null && !seen.has(at); ) {
@@ -80,12 +83,19 @@ function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): WordSty
     const style = styles.get(at);
     heading ??= headingOf(style, at);
     isContents ||= CONTENTS_NAME.test(style?.name ?? at);
+    isInstruction ||= INSTRUCTION_NAME.test(style?.name ?? at);
     listId ??= style?.listId ?? null;
     listLevel ??= style?.listLevel ?? null;
     position ??= NOTE_NAME.test(style?.name ?? at) ? "note" : (style?.position ?? null);
     at = style?.basedOn ?? null;
   }
-  return { heading, list: listId === null ? null : { id: listId, level: listLevel ?? 0 }, isContents, position };
+  return {
+    heading,
+    list: listId === null ? null : { id: listId, level: listLevel ?? 0 },
+    isContents,
+    isInstruction,
+    position,
+  };
 }
 
 function headingOf(style: WrittenStyle | undefined, id: string): number | null {

@@ -215,6 +215,23 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["years1"],
     ],
   ],
+  "controls of Word": [
+    [
+      "in which nothing was entered",
+      "a.docx",
+      docx(
+        `<w:p>${run("Name: ")}<w:sdt><w:sdtPr><w:showingPlcHdr/><w:text/></w:sdtPr><w:sdtContent>${run("Hier klicken", '<w:rStyle w:val="Platzhaltertext"/>')}</w:sdtContent></w:sdt></w:p><w:p>${run("City: ")}<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>${run("Oslo")}</w:sdtContent></w:sdt></w:p><w:p>${run("Grey hint", '<w:rStyle w:val="Platzhaltertext"/>')}</w:p>`,
+        {
+          "styles.xml": xml(
+            "w:styles",
+            '<w:style w:type="character" w:styleId="Platzhaltertext"><w:name w:val="Placeholder Text"/></w:style>',
+          ),
+        },
+      ),
+      ["Name:", "City: Oslo", "Grey hint"],
+      ["Hier klicken"],
+    ],
+  ],
   "names and values": [
     [
       "in two columns, of which no row is a header",
