@@ -55,8 +55,10 @@ function UserList() {
           role="search"
           onSubmit={(event) => {
             event.preventDefault();
-            const [only] = found ?? [];
-            if (needle !== "") go(["users", found?.length === 1 && only !== undefined ? only.id : sought.trim()]);
+            if (needle === "" || found === undefined) return;
+            const meant = found.length === 1 ? found[0] : found.find(({ id }) => id.toLowerCase() === needle);
+            if (meant !== undefined) go(["users", meant.id]);
+            else if (found.length === 0) go(["users", sought.trim()]);
           }}
         >
           <Field
