@@ -42,6 +42,7 @@ const SHORT_NUMBER = /(?<![\p{N}.,'’])\d{1,3}[.\s]?$/u;
 /** A whole number of units of a currency, which is written before it or after its cents. */
 const PRICE = /\p{Sc}\s?\d{1,3}(?:[.,'’\s]?\d{3})*$/u;
 const PRICE_AHEAD = /^\s?\p{Sc}/u;
+const FRACTION = /^\d{1,2}\s?[\u2044/]\s?\d{1,3}$/u;
 /** The rest of a fraction behind a raised numerator: its denominator is a number, or follows as a script. */
 const FRACTION_AHEAD = /^[\u2044/]\s?(?:\d|$)/u;
 /** An index at the end of a text. */
@@ -74,6 +75,7 @@ export function superscript(
   const isAdjoining = base !== "" && !/\s$/.test(base);
   const marks = MARKS.exec(text)?.[1];
   if (isNote && marks !== undefined) return `[${marks}]`;
+  if (FRACTION.test(text)) return /\d$/.test(base) ? ` ${text}` : text;
   if (FRACTION_AHEAD.test(after) && !FACTOR_BEFORE_TEN.test(base)) return /\d$/.test(base) ? ` ${text}` : text;
   if (/^[oO0○◦°]$/.test(text) && /\d\s?$/.test(base) && /^\s?[CFKNSEWO](?!\p{L})/u.test(after)) return "°";
   if (SIGNED.test(text) || /^[\d]?[-+−–]$/.test(text)) return isAdjoining ? `^${text.replace(/\s/g, "")}` : text;

@@ -325,6 +325,18 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["5 × 10^6/ml and 10^3/l flow 10 m^3/s, but 2 1/2 cups, 3/4 mile and 1 1/2."],
     ],
     [
+      "that are whole fractions",
+      "a.html",
+      "<main><p>A board of 7<sup>3/4</sup> in by 5'9<sup>1/2</sup>\", and <sup>1/2</sup> cup.</p></main>",
+      ["7 3/4 in by 5'9 1/2\", and 1/2 cup."],
+    ],
+    [
+      "that are whole fractions of Word",
+      "a.docx",
+      docx(`<w:p>${run("A board of 7")}${raised("3/4")}${run(" in")}</w:p>`),
+      ["7 3/4 in"],
+    ],
+    [
       "that are mass numbers",
       "a.html",
       "<main><p>Dating by <sup>14</sup>C (<sup>14</sup>C), of <sup>238</sup>U, Ca<sup>2+</sup>.</p></main>",
