@@ -18,6 +18,10 @@ const CELL_ROWS_SHARE_MIN = 0.5;
 /** Minimum number of lines of a text beside a table, and of their characters. */
 const TEXT_ROWS_MIN = 2;
 const TEXT_CHARACTERS_MIN = 30;
+/** Maximum number of texts of a row of tables; a row of more is a line of dots or a drawing. */
+const CELLS_MAX = 24;
+/** Maximum number of gaps of a region that are tried, since each takes as long as sorting the rows. */
+const GAPS_TRIED_MAX = 200;
 /** Minimum share of the rows that were drawn after the row above them. */
 const BY_ROW_MIN = 0.8;
 /** Minimum distance of two tables that were not drawn one after the other, as a multiple of that of their columns. */
@@ -35,8 +39,9 @@ export function tablesApart(segments: readonly Segment[]): readonly (readonly Se
   if (rows.filter(hasCells).length < CELL_ROWS_MIN) return [segments];
   const parts: (readonly Segment[])[] = [];
   let plain: Segment[] = [];
+  const tries = { left: GAPS_TRIED_MAX };
   for (let at = 0; at < rows.length; ) {
-    const found = isFirst(rows, at) ? besideAt(rows, at) : null;
+    const found = isFirst(rows, at) ? besideAt(rows, at, tries) : null;
     if (found === null) {
       plain.push(...(rows[at]?.segments ?? []));
       at++;
@@ -82,7 +87,7 @@ function isTable(rows: readonly Row[]): boolean {
 /** Whether tables may begin at a row: it has several texts, and other ones than the row above it. */
 function isFirst(rows: readonly Row[], at: number): boolean {
   const [row, above, before] = [rows[at], rows[at - 1], rows[at - 2]];
-  if (row === undefined || !hasCells(row)) return false;
+  if (row === undefined || !hasCells(row) || row.segments.length > CELLS_MAX) return false;
   if (above === undefined || before === undefined || above.segments.length !== row.segments.length) return true;
   const pitches = [row.baseline - above.baseline, above.baseline - before.baseline];
   return Math.abs((pitches[0] ?? 0) - (pitches[1] ?? 0)) > SAME_LINE * row.size;
@@ -100,15 +105,22 @@ interface Sides {
   readonly right: readonly Segment[];
 }
 
-/** The tables beside each other whose first row is at `at`; null if there are none. */
-function besideAt(rows: readonly Row[], at: number): Sides | null {
+/**
+ * The tables beside each other whose first row is at `at`; null if there are none.
+ * @param tries how many gaps may still be tried
+ */
+function besideAt(rows: readonly Row[], at: number, tries: { left: number }): Sides | null {
   const texts = rows[at]?.segments ?? [];
   const gaps = texts.map((text, index): Gap => ({ from: text.right, to: texts[index + 1]?.left ?? Infinity }));
   for (const gap of [...gaps, { from: -Infinity, to: texts[0]?.left ?? 0 }]) {
     // below the tables, others may stand beside each other
+    let rowsTried = 0;
     for (const apartMin of [Infinity, APART_MIN]) {
-      const compared = sidesOf(rows, at, gap, apartMin, ROWS_COMPARED);
-      if (compared === null || !areTables(compared)) continue;
+      const compared = tries.left > 0 ? sidesOf(rows, at, gap, apartMin, ROWS_COMPARED) : null;
+      if (compared === null || compared.rowCount === rowsTried) continue;
+      rowsTried = compared.rowCount;
+      tries.left -= 1;
+      if (!areTables(compared)) continue;
       const { rowCount, left, right } = sidesOf(rows, at, gap, apartMin, rows.length) ?? compared;
       return { rowCount, left, right };
     }
@@ -134,7 +146,7 @@ function sidesOf(
   const pitches = [new Pitch(), new Pitch()];
   for (let next = at; next < Math.min(rows.length, at + rowsMax); next++) {
     const [row, above] = [rows[next], rows[next - 1]];
-    if (row === undefined) break;
+    if (row === undefined || row.segments.length > CELLS_MAX) break;
     if (next > at && above !== undefined && row.baseline - above.baseline > ROW_PITCH_MAX * row.size) break;
     const middle = middleOf(gap, GAP_MIN * row.size);
     const isLeft = (text: Segment) => (text.left + text.right) / 2 < middle;

@@ -293,6 +293,17 @@ describe("what is no tables beside each other", () => {
     expect(await linesOf(...values)).toEqual(read);
   });
 
+  test("is a drawing of thousands of figures, which is read within the limit of time", async () => {
+    const page = Array.from({ length: 100 }, (_, row) =>
+      Array.from({ length: 100 - (row % 3) }, (_, column) => ({
+        text: `${(row * column) % 10}`,
+        ...{ x: 20 + column * 5.6, y: 20 + row * 7.6, size: 2 },
+      })),
+    ).flat();
+    // the limit is checked before each page
+    expect(await readPdf(buildPdf({ pages: [page, page] }))).not.toBeInstanceOf(ReadFailure);
+  });
+
   test("is two columns of prose", async () => {
     const text = await linesOf(prose(60, 60, 12), prose(330, 60, 12));
     expect(text.join(" ").match(/The harbour was rebuilt after the great storm/g)?.length).toBeGreaterThan(7);
