@@ -1,6 +1,6 @@
 // The npm packages: a launcher, one optional package per platform with the program, and one with the models.
 
-import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MODELS_FOLDER } from "../../src/binary/installed.ts";
 import { type Made, PLATFORMS, RELEASE, type ReleaseRun } from "./description.ts";
@@ -67,9 +67,4 @@ export function makeNpmPackages(run: ReleaseRun, withShared: boolean): readonly 
 function readmeOf(name: string, description: string): string {
   const use = name === registryName ? "Start a server with `mneme serve`. It prints an admin key, once.\n" : "";
   return `# ${name}\n\n${description}.\n${use}`;
-}
-
-/** Name and version of an npm package file, and its manifest; for registries. */
-export function manifestOf(run: Pick<ReleaseRun, "scratch">, name: string): unknown {
-  return JSON.parse(readFileSync(join(run.scratch, "npm", name, "package/package.json"), "utf8"));
 }

@@ -66,7 +66,7 @@ function partOf(name: string, value: unknown, path: string, depth: number): Mnem
     const known = [...Object.keys(FILTER_FIELDS), "metadata", "AND", "OR", "NOT"].join(", ");
     throw refused(
       path,
-      `is not known. Known: ${known}. JsonRecord of your own are in metadata: {"metadata": {"${name}": …}}`,
+      `is not known. Known: ${known}. Fields of your own are in metadata: {"metadata": {"${name}": …}}`,
     );
   }
   return { [field]: conditionOf(value, path) };
