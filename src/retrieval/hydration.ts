@@ -27,8 +27,8 @@ export async function readRows(
 }
 
 /**
- * Reads rows as `readRows` does. With `knownAt`, it also returns memories that had another text at that time, and
- * `supersededBy` is the value of that time.
+ * Reads the rows of memories that the search may show, by key. With `knownAt`, also those that had another text at that
+ * time, and `supersededBy` is the value of that time.
  */
 export async function readRowsOf(
   parts: Pick<RetrievalDependencies, "memories" | "relations">,

@@ -8,6 +8,7 @@ import { EVENT_LOGIT_MIN, type ReplacementTuning } from "../domain/retrieval-tun
 import { dot, probeLogit } from "../kit/dot.ts";
 import { regressionProbability } from "../kit/logistic.ts";
 import { areRowsOfList } from "./list-rows.ts";
+import { isPutElsewhere, placedThings, saysPlaced } from "./placing.ts";
 import { areOfOtherRelatives } from "./relatives.ts";
 import { type LackingSpecifics, lackingSpecifics, type Specifics, specificsOf } from "./specifics.ts";
 import { type PlacedWord, placedWords, substitutesIn } from "./substitutes.ts";
@@ -124,6 +125,8 @@ export function replacedAmong(
 ): readonly Replaced[] {
   const specifics = specificsOf(asked.text.text, asked.text.language);
   const reads = notes.map((note) => (note === null ? null : readOnce(note, specifics)));
+  const things = placedThings(asked.text, asked.placed);
+  const arePlaced = things.length === 0 ? [] : notes.map((note) => note !== null && saysPlaced(note.text));
   const found: Replaced[] = [];
   for (const [older, before] of notes.entries()) {
     if (asked.isPast && (before?.rank ?? 1) > PAST_RANK_MAX) continue;
@@ -136,7 +139,8 @@ export function replacedAmong(
       if (other.lacking.codes > own.lacking.codes) continue;
       if (asked.isPast && !isMeantByPast(asked, own.words, other.words)) continue;
       if (tuning !== null && cosineGap(before, after) > tuning.cosineGapMax) continue;
-      const probability = probabilityOf(own, other, asked.now, tuning);
+      const isElsewhere = arePlaced[newer] === true && isPutElsewhere(things, own.placed, other.placed);
+      const probability = isElsewhere ? 1 : probabilityOf(own, other, asked.now, tuning);
       if (probability < best.probability) continue;
       if (areNeighbours(asked, own, other, tuning)) continue;
       best = { newer, probability };
