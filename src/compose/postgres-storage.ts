@@ -119,7 +119,7 @@ async function openPostgresStorage(options: StorageOptions, closers: Closers): P
     projectsHere: async () => (followed === null ? [] : projectsHere(followed, stores)),
     explainFailure: (error) => {
       const fault = faultOfDatabase(error) ?? faultOfStore(error);
-      if (error instanceof StoreError && error.code === "no_space") disk.makeRoom(error);
+      disk.makeRoom(error);
       return fault;
     },
     closing: null,

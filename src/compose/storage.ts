@@ -166,7 +166,7 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
     upkeep: [],
     explainFailure: (error) => {
       const fault = faultOfStore(error);
-      if (error instanceof StoreError && error.code === "no_space") disk.makeRoom(error);
+      disk.makeRoom(error);
       return fault;
     },
     verifyIndexes: (onProgress) =>

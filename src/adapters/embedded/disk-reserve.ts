@@ -7,7 +7,7 @@ import { type Fault, faultOfFullDisk } from "../../domain/fault.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { DiskSpace } from "../../ports/disk-space.ts";
-import { faultOfStore, storeError } from "../../stores/store-error.ts";
+import { StoreError, storeError } from "../../stores/store-error.ts";
 
 const MiB = 1024 * 1024;
 /** Size of the reserve in bytes: the logs of more than a hundred deletions, until SQLite merges its log. */
@@ -45,7 +45,7 @@ export class DiskReserve implements DiskSpace {
 
   /** Gives up the reserve if `error` is a store's error about a full disk. Returns whether that made room. */
   makeRoom(error: unknown): boolean {
-    return faultOfStore(error) !== null && this.#giveUp();
+    return error instanceof StoreError && error.code === "no_space" && this.#giveUp();
   }
 
   /** Looks at the free space every second. Returns a function that stops this. */

@@ -24,7 +24,7 @@ const FIGURES = [
 ] as const;
 
 interface RunsProps {
-  /** Finds what each case does by itself, at each run; null if the key may not search. */
+  /** Checks at each run, with a search per case, whether the cases pass; null if the key may not search. */
   readonly check: (() => Promise<void>) | null;
 }
 

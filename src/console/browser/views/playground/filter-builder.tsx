@@ -149,8 +149,13 @@ function operandOf(operator: string, value: string): unknown {
 
 /** Converts an input to a number, boolean or null if it looks like one. In quotes, as in `"2024"`, it stays a text. */
 function typed(text: string): unknown {
-  if (/^(-?\d+(\.\d+)?|true|false|null|".*")$/.test(text.trim())) return JSON.parse(text);
-  return text.trim();
+  const given = text.trim();
+  if (!/^(-?\d+(\.\d+)?|true|false|null|".*")$/.test(given)) return given;
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given; // such as the postcode 01234, which is no number of JSON
+  }
 }
 
 /** Converts filters to rows; null if rows cannot express them. */

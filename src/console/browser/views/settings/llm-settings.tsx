@@ -14,7 +14,7 @@ import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
 import { bodyOfDraft, draftOf, type LlmDraft, LlmFields, NO_LLM, numberOf } from "./llm-fields.tsx";
 
-/** Most models that are called when those before them fail. */
+/** Maximum number of models that are called when those before them fail. */
 const FALLBACKS_MAX = 3;
 
 interface Draft {
