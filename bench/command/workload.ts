@@ -15,13 +15,13 @@ export interface WorkloadSize {
   readonly passagesMax: number | null;
   readonly questionsMax: number;
   readonly seed: number;
-  /** Number of pseudo-random vectors of `scale`; null: none. */
+  /** Number of pseudo-random vectors for the index that `mneme bench scale` measures alone; null: none. */
   readonly vectors: number | null;
   /** What these vectors are searched with; absent: the scan alone. */
   readonly index?: BenchIndex;
-  /** Whether the vectors of the memories of `scale` are drawn instead of computed. */
+  /** Whether the memories of `mneme bench scale` get pseudo-random vectors instead of those of an embedder. */
   readonly areVectorsDrawn?: boolean;
-  /** File of passages whose vectors, with copies, replace the pseudo-random ones of `vectors`. */
+  /** File of passages: their vectors, and random variations of these, replace the pseudo-random ones of `vectors`. */
   readonly vectorTexts?: string;
   /** Folder in which the index of `vectors` is kept. */
   readonly vectorFolder?: string;

@@ -241,7 +241,7 @@ function keyOf({ flags, environment }: Call): string | null {
 
 async function removeModel(accounts: Accounts, call: Call): Promise<string> {
   await accounts.removeModel(call.argument);
-  return call.flags.has("--json") ? json({}) : `${call.argument} is deleted with its files.`;
+  return call.flags.has("--json") ? json({}) : `${call.argument} is deleted, with its copy of the files.`;
 }
 
 async function testModel(accounts: Accounts, call: Call): Promise<string> {

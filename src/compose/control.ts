@@ -47,6 +47,8 @@ export interface ServerActions {
   ) => Promise<readonly Repair[]>;
   /** The state of the server, as `GET /v1/system` shows it. */
   readonly system: () => Promise<SystemAnswer>;
+  /** Id of the embedder of new projects. */
+  readonly defaultEmbedder: string;
   /** Answers an MCP request of whoever can open the data directory; see local-caller.ts. */
   readonly mcp: (request: Request) => Promise<Response>;
   /**
@@ -113,6 +115,8 @@ export function createControl(options: ControlOptions): Control {
           return Response.json(await needed(server, NO_ERASURE).forget((await request.json()) as ForgetRequest));
         case "GET /system":
           return Response.json(await needed(server, NO_STATE).system());
+        case "GET /default-embedder":
+          return Response.json({ id: needed(server, NO_STATE).defaultEmbedder });
         case "POST /mcp":
           return await needed(server, NO_SEARCH).mcp(request);
         case "POST /reindex": {

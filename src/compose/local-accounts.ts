@@ -2,12 +2,13 @@
 // SQLite file without locking the directory: a server may be running at the same time, and sees every change.
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { localMonthlyTokens, MonthlyTokens } from "../account/monthly-tokens.ts";
 import { downloadedModels } from "../adapters/downloads/optional-models.ts";
 import { readAddedModel, toBuiltIn } from "../adapters/inference/local-models.ts";
 import { readModels } from "../adapters/inference/model-files.ts";
 import { createModelFiles } from "../adapters/installation/model-folder.ts";
+import { isFetched } from "../adapters/installation/sources.ts";
 import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createRemoteModels } from "../adapters/remote-models/remote-models.ts";
 import { checkFuture } from "../api/drafts.ts";
@@ -32,6 +33,7 @@ import type { Eventually } from "../kit/eventually.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { randomFraction } from "../kit/random-fraction.ts";
+import { isRecord } from "../kit/record.ts";
 import { Metrics } from "../metrics.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { ModelFiles } from "../ports/model-files.ts";
@@ -44,6 +46,7 @@ import { LanguageModelService } from "../services/language-models.ts";
 import { changeProject, createProject, removeProject } from "../services/projects.ts";
 import { openStores, type SqliteStores } from "../stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
+import { commandsTo } from "./control-socket.ts";
 import { connectLanguageModel, operatorLlm } from "./language-model.ts";
 import type { LocalModelWork } from "./local-model-work.ts";
 
@@ -188,7 +191,8 @@ class LocalAccounts implements Accounts {
 
   async addModel(request: ModelRequest, onProgress: (progress: DownloadProgress) => void): Promise<object> {
     const id = this.#models.idOf(request.id ?? this.#files.idFor(request.source));
-    const origin = { id, source: request.source, sha256: request.sha256 ?? null, manifest: request.manifest ?? {} };
+    const source = isFetched(request.source) ? request.source : resolve(request.source);
+    const origin = { id, source, sha256: request.sha256 ?? null, manifest: request.manifest ?? {} };
     await (await import("./local-model-work.ts")).addLocalModel(this.#modelWork(), origin, onProgress);
     return installedModelView(await this.#models.get(id));
   }
@@ -200,6 +204,10 @@ class LocalAccounts implements Accounts {
   }
 
   async removeModel(id: string): Promise<void> {
+    if (id === (await defaultOfServer(this.config.dataDir))) {
+      const cure = "Restart it with another one (MNEME_EMBEDDER), and delete the model then.";
+      throw new Fault("invalid_state", `The running server gives the model ${id} to new projects. ${cure}`);
+    }
     await this.#change((tx) => this.#models.remove(tx, id));
   }
 
@@ -337,6 +345,17 @@ class LocalAccounts implements Accounts {
       if ((await this.#accounts.key(project, id as KeyId)) !== null) return project;
     }
     throw new Fault("key_not_found", `There is no key '${id}'.`);
+  }
+}
+
+/** Embedder of new projects of the server that runs on a data directory; null if none runs, or it is an older one. */
+async function defaultOfServer(dataDir: string): Promise<unknown> {
+  try {
+    const response = await commandsTo(dataDir)(new Request("http://mneme/default-embedder"));
+    const answer: unknown = response.ok ? await response.json() : null;
+    return isRecord(answer) ? answer.id : null;
+  } catch {
+    return null; // nobody listens, or the server stopped while it answered
   }
 }
 

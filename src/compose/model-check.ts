@@ -11,7 +11,7 @@ export interface CheckedModel {
   readonly kind: "embedder" | "reranker" | "reader" | null;
   /** null for a reranker or reader. */
   readonly dimensions: number | null;
-  /** Id of the embedder whose words a reader uses; null for other models. */
+  /** Id of the embedder whose word vectors and tokeniser a reader uses; null for other models. */
   readonly words: string | null;
   readonly languages: readonly string[];
   readonly licence: string | null;

@@ -236,6 +236,7 @@ function serverActions(
     wakeIngest: () => work.worker.wake(),
     repairIndexes: (failed, onProgress) => indexes.repair(failed, onProgress),
     system: async () => systemView(await system.read()),
+    defaultEmbedder: config.embedder,
     mcp: async (request) => handle(local.asLocal(request)),
     reindex: async (project, rate) => {
       const ids = await accounts.projects();

@@ -40,7 +40,7 @@ const STATEMENTS = [
 const PASSAGES_MAX = 1_500;
 /** A memory with more passages is a document, unless it is a conversation. Documents do not tell of their user. */
 const NOTE_PASSAGES_MAX = 4;
-/** Maximum size of the memories that are read together, in UTF-8 bytes. */
+/** Maximum size of the contents of the newest memories together, in UTF-8 bytes. */
 const CONTENT_BYTES_MAX = 2 * 1024 * 1024;
 /** Number of sentences that are classified without a pause for other requests. */
 const WITHOUT_PAUSE = 10;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readModels } from "../../src/adapters/inference/model-files.ts";
+import { createModelFiles } from "../../src/adapters/installation/model-folder.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { ENGLISH, MODELS_DIR, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -166,6 +167,12 @@ describe("addInstalledModel", () => {
     expect((await ended("in-place")).status).toBe("ready");
     expect((await mneme.call("DELETE", "/v1/installed-models/in-place")).status).toBe(204);
     expect(model()).toBe(true);
+    // a command, which takes other sources from its working directory
+    const files = createModelFiles({ installedDir: join(mneme.dataDir, "models"), sourceDirs: null, hub: "" });
+    await files.remove({ id: "in-place", source: "in-place" });
+    expect(model()).toBe(true);
+    await files.remove({ id: "in-place", source: "/elsewhere/in-place" });
+    expect(model()).toBe(false);
   });
 
   test("400 and 409: folders elsewhere, names that are no ids, and ids of built-in models", async () => {

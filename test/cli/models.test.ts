@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountsHelp, runAccounts } from "../../src/cli/accounts.ts";
+import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { openLocalAccounts } from "../../src/compose/local-accounts.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { NEUTRAL_TUNING } from "../../src/domain/neutral-tuning.ts";
@@ -162,6 +163,23 @@ test("connect adds a model of another server with its key, which is in no output
   const later = await run(...connect, "--id", "later");
   expect(later).toContain("later is added, but cannot be used yet: The endpoint redirects");
   expect(later).toContain("tried again every two seconds");
+  await stub.stop();
+});
+
+test("remove refuses the model that a running server gives to new projects", async () => {
+  const stub = await startRemote("tei");
+  await run("connect", stub.origin, "--api", "tei", "--model", "m", "--id", "chosen");
+  const paths: string[] = [];
+  const stopServer = listenForCommands(folder.path, async ({ url }) => {
+    paths.push(new URL(url).pathname);
+    return Response.json({ id: "chosen" });
+  });
+  const cure = "Restart it with another one (MNEME_EMBEDDER), and delete the model then.";
+  const sentence = `The running server gives the model chosen to new projects. ${cure}`;
+  expect(await messageOf(async () => run("remove", "chosen"))).toBe(sentence);
+  expect(paths).toEqual(["/default-embedder"]);
+  await stopServer();
+  expect(await run("remove", "chosen")).toBe("chosen is deleted, with its copy of the files.\n");
   await stub.stop();
 });
 

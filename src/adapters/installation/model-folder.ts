@@ -46,8 +46,10 @@ export function createModelFiles(options: ModelFolderOptions): ModelFiles {
     },
     remove: async ({ id, source }) => {
       const folder = join(installedDir, id);
-      const from = await sourceFolder(source, options);
-      if (from === null || !(await isSameFolder(from, folder))) await rm(folder, { recursive: true, force: true });
+      // the API names folders from that of the models, also if this is a command that names them from anywhere
+      const named = [await sourceFolder(source, options), await folderBelow([installedDir], source)];
+      for (const from of named) if (from !== null && (await isSameFolder(from, folder))) return;
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
