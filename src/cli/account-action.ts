@@ -27,6 +27,8 @@ export interface Call extends CommandLine {
   /** The action's argument; an empty text if it takes none. */
   readonly argument: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** @throws Error if there is no server that carries out what the action has asked for */
+  readonly checkServed: () => Promise<void>;
 }
 
 /** Id of the project that `--project` names; null if there is no such flag. */

@@ -38,6 +38,8 @@ export interface AccountsStart extends CommandStart {
   readonly clock: Clock;
   /** Opens the accounts of a data directory. */
   readonly openLocal: (config: Config, clock: Clock) => Accounts;
+  /** Whether a server runs on a data directory. */
+  readonly isServed: (dataDir: string) => Promise<boolean>;
 }
 
 const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>>> = {
@@ -179,7 +181,11 @@ export async function runAccounts(
   argv: readonly string[],
   start: AccountsStart,
 ): Promise<string> {
-  const call = { ...parseCall(command, argv), environment: start.environment };
+  const line = parseCall(command, argv);
+  const call: Call = {
+    ...{ ...line, environment: start.environment },
+    checkServed: () => checkServed(line.flags, start),
+  };
   const accounts = await open(command, call, start);
   try {
     return `${await call.action.run(accounts, call)}\n`;
@@ -188,7 +194,7 @@ export async function runAccounts(
   }
 }
 
-function parseCall(command: AccountsCommand, argv: readonly string[]): Omit<Call, "environment"> {
+function parseCall(command: AccountsCommand, argv: readonly string[]): Omit<Call, "environment" | "checkServed"> {
   const [name = "", ...rest] = argv;
   const actions = ACTIONS[command];
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
@@ -228,6 +234,16 @@ async function open(command: AccountsCommand, { flags }: Pick<Call, "flags">, st
   const key = start.environment.MNEME_API_KEY ?? start.environment.MNEME_ADMIN_KEY;
   if (key === undefined) throw new UsageError(`Missing API key: set MNEME_API_KEY to use ${command} with --url.`);
   return new RemoteAccounts(new Client(address, key, start.clock));
+}
+
+/** Without `--url`, a command only notes what it asks for, and a server does it. @throws Error if none runs */
+async function checkServed(flags: Flags, start: AccountsStart): Promise<void> {
+  if (flags.has("--url")) return;
+  const { dataDir } = directoryConfig(flags, start);
+  if (await start.isServed(dataDir)) return;
+  throw new Error(
+    `No server runs on ${dataDir}, so there is nothing to wait for: what you asked for is noted, and begins when one starts.`,
+  );
 }
 
 async function listKeys(accounts: Accounts, call: Call): Promise<string> {

@@ -269,6 +269,7 @@ async function calibrateModel(accounts: Accounts, call: Call): Promise<string> {
   const named = flags.get("--project");
   const project = named === undefined ? null : await projectNamed(accounts, named);
   const asked = fieldsOf(await accounts.calibrateModel(id, project));
+  if (flags.has("--wait")) await call.checkServed();
   const model = flags.has("--wait") ? await calibrated(accounts, id) : asked;
   if (flags.has("--json")) return json(model);
   if (flags.has("--wait")) return `${id} is calibrated: its scores are probabilities.`;
@@ -388,7 +389,10 @@ async function testLanguageModel(accounts: Accounts, call: Call): Promise<string
 
 /** Waits for the changes if there is `--wait`, then returns the models of the projects as text. */
 async function afterwards(accounts: Accounts, call: Call, projects: readonly string[]): Promise<string> {
-  if (call.flags.has("--wait")) await waitFor(accounts, projects);
+  if (call.flags.has("--wait")) {
+    await call.checkServed();
+    await waitFor(accounts, projects);
+  }
   const models = await modelsOf(accounts, projects);
   const failed = models.map(({ change }) => fieldsOf(Object(change))).find(({ state }) => state === "failed");
   if (failed !== undefined && call.flags.has("--wait")) throw new Error(shown(failed.error));

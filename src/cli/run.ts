@@ -374,14 +374,16 @@ async function runAccountsCommand(
   argv: readonly string[],
   distribution: Distribution,
 ): Promise<number> {
-  const [{ runAccounts }, { openLocalAccounts }] = await Promise.all([
+  const [{ runAccounts }, { openLocalAccounts }, { runningServer }] = await Promise.all([
     import("./accounts.ts"),
     import("../compose/local-accounts.ts"),
+    import("./running-server.ts"),
   ]);
   const text = await runAccounts(command, argv, {
     ...startOf(distribution),
     clock: systemClock,
     openLocal: openLocalAccounts,
+    isServed: async (dataDir) => (await runningServer(dataDir)) !== null,
   });
   await printWhole(text);
   return 0;

@@ -59,7 +59,7 @@ function viewOf(plan: UpgradePlan) {
     are_texts_in_use: areTextsInUse,
     projects,
     absent_models: absentModels,
-    reembedded,
+    reembedded: reembedded.map(({ isUnderWay: is_under_way, ...project }) => ({ ...project, is_under_way })),
     needed_bytes: neededBytes,
     free_bytes: freeBytes,
     last_backup_at: lastBackupAt === null ? null : isoTime(lastBackupAt),
@@ -90,9 +90,12 @@ function modelFindings({ absentModels, reembedded, projects }: UpgradePlan): rea
     const until = "Until then they are searched by full text, answers say so, and nothing is embedded again.";
     return warning("models", `${found} ${until}`, command);
   });
-  const changed = reembedded.map(({ project, from, to, chunks }) => {
+  const changed = reembedded.map(({ project, from, to, chunks, isUnderWay }) => {
     const what = `${project} gets vectors of ${to} instead of ${from}, ${chunks} passages, in the background.`;
-    return warning("models", what, "Searches go on meanwhile. MNEME_EMBEDDER_UPGRADE=manual leaves it as it is.");
+    const instead = isUnderWay
+      ? "This was asked for already; mneme models cancel ends it."
+      : "MNEME_EMBEDDER_UPGRADE=manual leaves it as it is.";
+    return warning("models", what, `Searches go on meanwhile. ${instead}`);
   });
   if (absent.length + changed.length > 0) return [...absent, ...changed];
   return [

@@ -45,6 +45,8 @@ export interface ReembeddedProject {
   readonly from: string;
   readonly to: string;
   readonly chunks: number;
+  /** Whether the change was asked for before, and not by this start. */
+  readonly isUnderWay: boolean;
 }
 
 /** What an upgrade will do. */
@@ -137,7 +139,7 @@ function reembeddedOf(
     if (from === null) return [];
     const isUpgraded = config.embedderUpgrade === "auto" && !isModelChosen && !absent.includes(from);
     const to = nextModel ?? (isUpgraded ? config.embedder : from);
-    return to === from ? [] : [{ project, from, to, chunks }];
+    return to === from ? [] : [{ project, from, to, chunks, isUnderWay: nextModel !== null }];
   });
 }
 

@@ -229,8 +229,12 @@ export class InstalledModelService {
    * @throws Fault `model_not_found`, `project_not_found`; `invalid_state` if the model is built in or not ready
    */
   async calibrate(tx: Transaction, id: string, projectId: ProjectId | null): Promise<void> {
-    if (this.#uses.builtIn.some((model) => model.id === id)) {
-      throw new Fault("invalid_state", `The model ${id} ships with the program, and so do its curves.`);
+    const shipped = this.#uses.builtIn.find((model) => model.id === id);
+    if (shipped !== undefined) {
+      const what = `The model ${id} ships with the program`;
+      const instead = "Calibrate the embedding model that you added, after its projects have chosen the reranker.";
+      const sentence = shipped.task === "rerank" ? `${what}. ${instead}` : `${what}, and so do its curves.`;
+      throw new Fault("invalid_state", sentence);
     }
     const model = await tx.installedModels.get(id);
     if (model === null) throw unknownModel(id);

@@ -50,6 +50,7 @@ const run = (
     place: { workingDirectory: folder, shippedModelsDirectory: () => folder },
     clock,
     openLocal: openLocalAccounts,
+    isServed: async () => false,
   });
 const linesOf = (text: string) => text.trimEnd().split("\n");
 const secretOf = (text: string) => {

@@ -29,9 +29,13 @@ let models: ProjectModelStore;
 let first: ProjectId;
 let second: ProjectId;
 const clock = new ManualClock();
+const RERANKER = "mneme-reranker-minilm-l6";
+/** Whether a server is said to run on the data directory. */
+let isServed: boolean;
 
 beforeEach(async () => {
   folder = temporaryFolder();
+  isServed = true;
   database = openDatabase(join(folder.path, "mneme.sqlite"));
   const accounts = connectStores(database, database, { clock, newWebhookSecret }).accounts;
   models = connectStores(database, database, { clock, newWebhookSecret }).projectModels;
@@ -53,6 +57,7 @@ const runIn = (environment: Readonly<Record<string, string>>, ...argv: string[])
     place: { workingDirectory: folder.path, shippedModelsDirectory: () => MODELS_DIR },
     clock,
     openLocal: openLocalAccounts,
+    isServed: async (dataDir) => isServed && dataDir === folder.path,
   });
 const linesOf = (text: string) => text.trimEnd().split("\n");
 /** Ends the change of a project, as a server does. */
@@ -108,6 +113,23 @@ test("use --wait ends when the changes have ended, and fails with the reason if 
   await until("it is asked for", async () => (await models.get(second))?.change?.state === "building");
   await models.fail(second, (await models.get(second))?.change?.number ?? 0, "There is too little memory.");
   expect(await failing).toBe("There is too little memory.");
+});
+
+test("without a server, --wait asks for the change, says that none runs, and does not wait", async () => {
+  isServed = false;
+  const sentence = `No server runs on ${folder.path}, so there is nothing to wait for: what you asked for is noted, and begins when one starts.`;
+  expect(await messageOf(() => run("use", MULTILINGUAL, "--wait"))).toBe(sentence);
+  expect((await models.get(first))?.change).toMatchObject({ model: MULTILINGUAL, state: "building" });
+  await models.observe(first, ENGLISH, null);
+  await end(first, ENGLISH);
+  expect(await messageOf(() => run("rollback", "--project", first, "--wait"))).toBe(sentence);
+  expect((await models.get(first))?.change).toMatchObject({ model: ENGLISH, state: "building" });
+  const stub = await startRemote("tei");
+  await run("connect", stub.origin, "--api", "tei", "--model", "far");
+  await stub.stop();
+  expect(await messageOf(() => run("calibrate", "far", "--wait"))).toBe(sentence);
+  expect(await run("list")).toContain("none (calibration waiting)");
+  expect(await run("use", ENGLISH)).toContain("otherwise the next one that starts");
 });
 
 test("rollback asks for the kept model of the projects that have one; forget gives it up", async () => {
@@ -229,7 +251,10 @@ test("calibrate is asked for, shown in the list, and cancelled", async () => {
   expect(data.find(({ id }: { id: string }) => id === "far").calibration_job.projectId).toBe(second);
   expect(await run("calibrate", "far", "--cancel")).toBe("The calibration of far is cancelled.\n");
   expect(await messageOf(() => run("calibrate", "far", "--cancel"))).toContain("No calibration of the model far");
-  expect(await messageOf(() => run("calibrate", ENGLISH))).toContain("ships with the program");
+  expect(await messageOf(() => run("calibrate", ENGLISH))).toContain("ships with the program, and so do its curves");
+  expect(await messageOf(() => run("calibrate", RERANKER))).toBe(
+    `The model ${RERANKER} ships with the program. Calibrate the embedding model that you added, after its projects have chosen the reranker.`,
+  );
   expect(await messageOf(() => run("calibrate", "none"))).toContain("There is no model 'none'");
 });
 
@@ -255,6 +280,8 @@ test("unknown models, projects and flags are refused in one sentence", async () 
   expect(await messageOf(() => run("use"))).toContain("Missing MODEL.");
   expect(await messageOf(() => run("use", ENGLISH, "--project", "third"))).toContain('There is no project "third".');
   expect(await messageOf(() => run("list", "--project", "second"))).toContain("--project");
+  const nowhere = join(folder.path, "nowhere");
+  expect(await messageOf(() => run("add", nowhere))).toBe(`There is no folder ${nowhere}.`);
   expect(await messageOf(() => run("swap"))).toContain("Unknown command models swap.");
   expect(await models.list()).toEqual([]);
 });

@@ -77,10 +77,13 @@ describe("data of an earlier version", () => {
   test("what is found beforehand is what the start does", async () => {
     const dataDir = dataOf("0.1.0-schema5", "started");
     const { reembedded } = await check("--data-dir", dataDir);
-    expect(reembedded).toMatchObject([{ from: ENGLISH, to: DEFAULT }]);
+    expect(reembedded).toMatchObject([{ from: ENGLISH, to: DEFAULT, is_under_way: false }]);
     expect(reembedded[0].chunks).toBeGreaterThan(20);
     expect((await check("--data-dir", dataDir, "--embedder-upgrade", "manual")).reembedded).toEqual([]);
     expect((await check("--data-dir", dataDir, "--embedder", ENGLISH)).reembedded).toEqual([]);
+    expect((await check("--data-dir", dataDir)).findings).toContainEqual(
+      expect.objectContaining({ advice: expect.stringContaining("MNEME_EMBEDDER_UPGRADE=manual") }),
+    );
     await using server = await startServer({ dataDir, flags: ["--embedder-upgrade", "manual"] });
     const { body } = await server.call("GET", "/v1/project");
     expect(body).toMatchObject({ id: reembedded[0].project });
@@ -100,6 +103,17 @@ describe("data of an earlier version", () => {
     expect(found.absent_models[0].projects).toHaveLength(1);
     const current = dataOf("0.1.0-schema16", "present");
     expect((await check("--data-dir", current, "--models-dir", installed)).absent_models).toEqual([]);
+  });
+
+  test("a change that was asked for is named with the command that ends it", async () => {
+    const dataDir = dataOf("0.1.0-schema16", "asked");
+    expect(runMneme(["models", "use", ENGLISH, "--data-dir", dataDir], home).exitCode).toBe(0);
+    const { reembedded, findings } = await check("--data-dir", dataDir, "--embedder-upgrade", "manual");
+    expect(reembedded).toMatchObject([{ from: DEFAULT, to: ENGLISH, is_under_way: true }]);
+    const advice = "Searches go on meanwhile. This was asked for already; mneme models cancel ends it.";
+    expect(findings).toContainEqual(expect.objectContaining({ name: "models", verdict: "warning", advice }));
+    expect(runMneme(["models", "cancel", "--data-dir", dataDir], home).exitCode).toBe(0);
+    expect((await check("--data-dir", dataDir)).reembedded).toEqual([]);
   });
 
   test("a model that the program does not know keeps the server from starting", async () => {

@@ -150,8 +150,11 @@ async function sourceFolder(source: string, { sourceDirs, installedDir }: ModelF
 async function folderOf(source: string, options: ModelFolderOptions): Promise<string> {
   const folder = await sourceFolder(source, options);
   if (folder !== null) return folder;
-  const where = options.sourceDirs === null ? "" : " below the folder of models (MNEME_MODELS_DIR)";
-  throw new Fault("invalid_request", `'source' names no folder${where}.`, { param: "source" });
+  const problem =
+    options.sourceDirs === null
+      ? `There is no folder ${source}.`
+      : "'source' names no folder below the folder of models (MNEME_MODELS_DIR).";
+  throw new Fault("invalid_request", problem, { param: "source" });
 }
 
 /**
