@@ -111,7 +111,8 @@ export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
     "يمكن استخدام مكتبة pandas في Python لإدارة البيانات بكفاءة",
   ],
   "normal/markitdown__REPAIR-2022-INV-001_multipage.pdf": [
-    "Claim # | SF-1008 | Make | Jeep",
+    "Claim #: SF-1008",
+    "Make: Jeep",
     "Paint Labor | 1.5 | 150 | 225",
     "Sales Tax | 10.20% | 278.46",
     "Parts Prices may vary due to models and vehicle maker price updates.",
