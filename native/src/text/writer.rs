@@ -69,7 +69,7 @@ impl TextWriter {
     }
 
     /// Like `open`, but first reads every file of the last commit and compares its checksum. Fails with `Damaged` if
-    /// one differs or is missing. Takes about 1 s per gigabyte and thread.
+    /// one differs or is missing. A thread reads about 1 GB/s; up to `CHECKING_THREADS_MAX` threads share the files.
     pub(crate) fn open_checked(directory: &Path) -> Result<TextWriter> {
         TextWriter::open_if(directory, verify_checksums)
     }

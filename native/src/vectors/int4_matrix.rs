@@ -150,7 +150,7 @@ impl FinishedVectors {
     }
 }
 
-/// 4-bit vectors for searches that compute single similarities.
+/// 4-bit vectors for walks of the graph, which compare a query or a row with a few rows at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Int4Vectors<'rows> {
     dimensions: usize,
@@ -161,7 +161,8 @@ pub struct Int4Vectors<'rows> {
 #[derive(Debug, Clone, Default)]
 pub struct Int4Query {
     levels: Vec<i8>,
-    /// 15 times the sum of `levels`. It makes similarities to different queries comparable if both are rows.
+    /// 15 times the sum of `levels`. `similarities` subtracts it, because step s of a row stands for 2 s - 15. Without
+    /// it, similarities to different queries would not be comparable.
     offset: i32,
 }
 

@@ -77,7 +77,7 @@ fn slot_bytes(layer: usize) -> usize {
 }
 
 /// Writes a graph, durably, and replaces an older file by it. Returns its size in bytes. The graph must not change
-/// meanwhile. After an error or a crash the older file is unchanged.
+/// meanwhile. After an error or a crash, the file is the older one or the whole new one.
 pub fn save(graph: &Graph, path: &Path, part: LogPart) -> Result<u64> {
     let temporary = path.with_extension("saving");
     let written = write(graph, &temporary, part)
