@@ -70,6 +70,11 @@ describe("the list of operations", () => {
   }
 });
 
+/** Operations that can be called without a body. */
+const OPTIONAL_BODIES: readonly string[] = [
+  ...["POST /chats", "POST /keys/{}/rotate", "POST /memories/retry", "POST /cases/runs", "POST /project/llm/test"],
+];
+
 describe("each operation", () => {
   for (const promised of OPERATIONS) {
     const route = routeOf(promised);
@@ -106,10 +111,7 @@ describe("each operation", () => {
       expect([...((schema.required ?? []) as string[])].sort()).toEqual([...promised.required].sort());
       expect(schema.additionalProperties).toBeFalse();
       expect(body?.mediaType).toBe(promised.body.includes("file") ? "multipart/form-data" : "application/json");
-      const isOptional = ["POST /chats", "POST /keys/{}/rotate", "POST /memories/retry", "POST /cases/runs"].includes(
-        route,
-      );
-      expect(body?.isRequired).toBe(!isOptional);
+      expect(body?.isRequired).toBe(!OPTIONAL_BODIES.includes(route));
     });
 
     test(`${route} documents every answer`, () => {
