@@ -25,7 +25,6 @@ export const PDF: FileFormat = {
     return (await import("./read-pdf.ts")).readPdf(bytes, { onProgress: onPages, ...(pictures && { pictures }) });
   },
   async openPictures(bytes) {
-    (await import("./image-decoders.ts")).useImageDecoders();
     return (await import("./pdfjs-pictures.ts")).openPdfPictures(bytes);
   },
 };

@@ -24,6 +24,7 @@ export function pdfjsWithDecoders(source: string): string {
  * has been changed already (binary/build.ts).
  */
 export function useImageDecoders(): void {
+  if (Reflect.has(globalThis, HOOK)) return;
   Reflect.set(globalThis, HOOK, decoderOf);
   Bun.plugin({
     name: "pdf-image-decoders",

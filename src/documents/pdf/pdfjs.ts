@@ -6,6 +6,7 @@ import { processorMs } from "../processor-time.ts";
 import { ANNOTATIONS_MAX, type Area, fieldOf, noteOf, type PageNote } from "./annotations.ts";
 import type { Rule } from "./borders.ts";
 import { type Field, withFieldValues } from "./fields.ts";
+import { useImageDecoders } from "./image-decoders.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
 import { rulesOf } from "./pdfjs-rules.ts";
 import { mayHoldTable } from "./ruled-tables.ts";
@@ -118,6 +119,7 @@ export async function withPdf(
   bytes: Uint8Array,
   { maxImageSize }: { readonly maxImageSize: number },
 ): Promise<{ readonly document: PDFDocumentProxy; close(): Promise<void> }> {
+  useImageDecoders();
   const { getDocument } = await import("unpdf/pdfjs");
   const stopIgnoring = ignoreUnhandledRejections();
   const task = getDocument({
