@@ -24,7 +24,7 @@ export async function startModelRegistry(
   { log, clock }: Surroundings,
   uses: {
     readonly storage: Storage;
-    readonly models: Models;
+    readonly models: Omit<Models, "pictures">;
     readonly remote: RemoteModels;
     readonly onChange: () => void;
   },

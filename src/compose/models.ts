@@ -41,11 +41,17 @@ export interface Models {
   readonly ready: () => Promise<void>;
 }
 
+/** Models that were started before the data directory is open. */
+export type StartedModels = Omit<Models, "pictures"> & {
+  /** Opens the recogniser of pictures, whose files are in the data directory: to be called once that is open. */
+  readonly openPictures: () => PictureRecogniser;
+};
+
 /** Starts lanes and the preparation process. @throws ModelFilesError with a sentence for the operator */
 export async function startModels(
   { config, log }: { readonly config: Config; readonly log: Log },
   closers: Closers,
-): Promise<Models> {
+): Promise<StartedModels> {
   const lanes = await createLanes({
     modelsDir: config.modelsDir,
     installedDir: downloadedModels(config.dataDir),
@@ -61,14 +67,13 @@ export async function startModels(
   closers.add(() => preparer.close());
   const documents = createDocumentReader({ log });
   closers.add(() => documents.close());
-  const pictures = pictureRecogniserFor(config, log, closers);
   return {
     embedders: lanes.embedders,
     rerankers: lanes.rerankers,
     local: lanes.local,
     preparer,
     documents,
-    pictures,
+    openPictures: () => pictureRecogniserFor(config, log, closers),
     laneStatus: () => lanes.status().lanes,
     ready: () => lanes.ready(),
   };

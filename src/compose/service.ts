@@ -113,7 +113,9 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   };
   const remote = createRemoteModels({ clock, metrics, random: randomFraction });
   const registry = await startModelRegistry(surroundings, { storage, models: started, remote, onChange }, closers);
-  const models: Models = { ...started, embedders: registry.embedders, rerankers: registry.rerankers };
+  const { openPictures, ...running } = started;
+  const { embedders, rerankers } = registry;
+  const models: Models = { ...running, embedders, rerankers, pictures: openPictures() };
   const damagedReads = metrics.counter(
     "mneme_damaged_reads_total",
     "Texts of memories and passages that were not shown, because they do not match their row or checksum.",

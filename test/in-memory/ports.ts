@@ -90,7 +90,7 @@ function wordModels(delays: Delay): PortOpeners["startModels"] {
       local: models.local,
       preparer,
       documents,
-      pictures: pictureRecogniserFor(config, log, closers),
+      openPictures: () => pictureRecogniserFor(config, log, closers),
       laneStatus: () => [],
       ready: () => Promise.resolve(),
     };
