@@ -14,7 +14,7 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { makeArchive, makeFormula, makeInstaller, type PackedProgram } from "./release/archive.ts";
 import { type Made, PLATFORMS, type Platform, RELEASE, type ReleaseRun } from "./release/description.ts";
 import { foreignModules } from "./release/foreign-modules.ts";
-import { GLIBC_WANTED, glibcNeed, glibcOf, isNewer } from "./release/glibc.ts";
+import { GLIBC_WANTED, type GlibcNeed, glibcNeed, glibcOf, isNewer } from "./release/glibc.ts";
 import { makeNpmPackages } from "./release/npm.ts";
 import { makeModelArchives } from "./release/optional-models.ts";
 import { cycloneDx } from "./release/sbom.ts";
@@ -66,8 +66,8 @@ export async function release(options: ReleaseOptions): Promise<readonly Made[]>
     const archives: PackedProgram[] = [];
     for (const platform of platforms) {
       const isFirst = platform === platforms[0];
-      const run = await startRun(options, platform, join(scratch, platform.id));
-      made.push(...newerGlibc(run, options.program));
+      const { run, need } = await startRun(options, platform, join(scratch, platform.id));
+      made.push(...newerGlibc(platform, need, options.program));
       if (only.includes("archive")) {
         const file = makeArchive(run);
         archives.push({ platform, file, sha256: sha256Of(file) });
@@ -95,7 +95,11 @@ export async function release(options: ReleaseOptions): Promise<readonly Made[]>
 }
 
 /** Builds the program for a platform unless the options name one, and finds out what the steps need to know of it. */
-async function startRun(options: ReleaseOptions, platform: Platform, scratch: string): Promise<ReleaseRun> {
+async function startRun(
+  options: ReleaseOptions,
+  platform: Platform,
+  scratch: string,
+): Promise<{ readonly run: ReleaseRun; readonly need: GlibcNeed }> {
   mkdirSync(scratch, { recursive: true });
   const program = options.program ?? join(scratch, "program");
   if (options.program === null) {
@@ -108,21 +112,13 @@ async function startRun(options: ReleaseOptions, platform: Platform, scratch: st
     });
   }
   const { out: output, isFast, address } = options;
-  return {
-    platform,
-    program,
-    output,
-    scratch,
-    time: releaseTime(),
-    isFast,
-    address,
-    glibc: glibcNeed(program).version,
-  };
+  const need = glibcNeed(program);
+  const common = { platform, program, output, scratch, time: releaseTime(), isFast, address };
+  return { run: { ...common, glibc: need.version }, need };
 }
 
 /** Says which file needs a newer glibc than `GLIBC_WANTED`, if any does. @param given `program` of the options */
-function newerGlibc({ program, platform }: ReleaseRun, given: string | null): readonly Made[] {
-  const need = glibcNeed(program);
+function newerGlibc(platform: Platform, need: GlibcNeed, given: string | null): readonly Made[] {
   if (!isNewer(need.version, GLIBC_WANTED)) return [];
   const reason = given === null ? ZIG_MISSING : `--program ${given} was linked for this machine`;
   const why = `${need.file} needs ${need.version}, and so do all packages (${reason})`;

@@ -2,7 +2,7 @@
 // data directory, which needs no key, or a server at an address.
 
 import type { SystemAnswer } from "../compose/control.ts";
-import { commandsTo } from "../compose/control-socket.ts";
+import { askServer } from "../compose/control-socket.ts";
 import { type Clock, systemClock } from "../kit/clock.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { Client } from "./client.ts";
@@ -85,16 +85,11 @@ function sourceOf(flags: ReadonlyMap<string, string>, start: CommandStart): Sour
     return { where: url, read: async () => (await client.send("GET", "/v1/system")) as unknown as SystemAnswer };
   }
   const { dataDir } = directoryConfig(flags, start);
-  const control = commandsTo(dataDir);
   return {
     where: dataDir,
     read: async () => {
-      let response: Response;
-      try {
-        response = await control(new Request("http://mneme/system"));
-      } catch {
-        return null; // nobody listens
-      }
+      const response = await askServer(dataDir, "/system");
+      if (response === null) return null;
       if (!response.ok) throw new Error(((await response.json()) as { error?: string }).error ?? "No answer.");
       return (await response.json()) as SystemAnswer;
     },

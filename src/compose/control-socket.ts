@@ -44,6 +44,15 @@ export function commandsTo(dataDir: string): Control {
   };
 }
 
+/** The answer of the server that has the data directory to a request without a body; null if no server listens. */
+export async function askServer(dataDir: string, path: string): Promise<Response | null> {
+  try {
+    return await commandsTo(dataDir)(new Request(`http://mneme${path}`));
+  } catch {
+    return null; // nobody listens
+  }
+}
+
 /** Calls `use` with a path of the socket that is short enough; if necessary, through a link in a temporary folder. */
 function withShortPath<T>(dataDir: string, use: (path: string) => T): T {
   const path = join(dataDir, SOCKET);

@@ -46,7 +46,7 @@ import { LanguageModelService } from "../services/language-models.ts";
 import { changeProject, createProject, removeProject } from "../services/projects.ts";
 import { openStores, type SqliteStores } from "../stores/sqlite/stores.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
-import { commandsTo } from "./control-socket.ts";
+import { askServer } from "./control-socket.ts";
 import { connectLanguageModel, operatorLlm } from "./language-model.ts";
 import type { LocalModelWork } from "./local-model-work.ts";
 
@@ -350,12 +350,13 @@ class LocalAccounts implements Accounts {
 
 /** Embedder of new projects of the server that runs on a data directory; null if none runs, or it is an older one. */
 async function defaultOfServer(dataDir: string): Promise<unknown> {
+  const response = await askServer(dataDir, "/default-embedder");
+  if (response?.ok !== true) return null;
   try {
-    const response = await commandsTo(dataDir)(new Request("http://mneme/default-embedder"));
-    const answer: unknown = response.ok ? await response.json() : null;
+    const answer: unknown = await response.json();
     return isRecord(answer) ? answer.id : null;
   } catch {
-    return null; // nobody listens, or the server stopped while it answered
+    return null; // the server stopped while it answered
   }
 }
 

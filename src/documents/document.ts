@@ -25,8 +25,8 @@ export interface ReadDocument {
 
 /**
  * Marks where a page, slide, sheet or other place begins in the text: at `at`, in UTF-16 code units. A mark that has
- * only `cells` belongs to the sheet of the mark before it. From a mark with `line` on, a line of the text is
- * the line of the file with the number `line` plus the number of lines before it in the text.
+ * only `cells` belongs to the sheet of the mark before it. After a mark with `line`, the number of a line in the file
+ * is `line` plus the number of lines before it in the text.
  */
 export interface PlaceMark extends DocumentPlace {
   readonly at: number;

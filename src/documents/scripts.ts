@@ -151,3 +151,8 @@ export function subscript(
 function grouped(text: string): string {
   return /^(?:[\p{L}\p{N}.,′']*|.|\([^()]*\))$/su.test(text) ? text : `(${text})`;
 }
+
+/** Whether a text that follows another would continue its last word or number. */
+export function continuesWord(before: string, text: string): boolean {
+  return /[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(text);
+}

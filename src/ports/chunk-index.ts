@@ -462,8 +462,8 @@ export interface PublishIndex {
   publish(publications: readonly Publication[]): Promise<void>;
   /**
    * Like `publish` for one large memory, but in parts: each step of the iteration publishes a part, and other changes
-   * can run between two steps. The memory must not be shown before the iteration has ended. A caller that does not go
-   * on retracts the memory, or publishes it again. Until then, no other call may publish this memory.
+   * can run between two steps. The memory must not be shown before the iteration has ended. A caller that stops
+   * earlier retracts the memory, or publishes it again. Until then, no other call may publish this memory.
    * @throws OtherModel like `publish`, in the first step
    */
   publishInParts(publication: Publication): AsyncIterable<void>;

@@ -5,14 +5,13 @@ import placing from "../../data/words/placing.txt" with { type: "text" };
 import { fold } from "../kit/fold.ts";
 import { hasStopWords } from "../words/stop-words.ts";
 import { parseWordList } from "../words/word-lists.ts";
+import { JOINED } from "../words/word-patterns.ts";
 import type { PlacedWord } from "./substitutes.ts";
 import type { TextInLanguage } from "./time/change-words.ts";
 import { withoutDiacritics } from "./time/lexicon.ts";
 
 /** Longer texts are read up to here, in UTF-16 code units. */
 const TEXT_UNITS_MAX = 1_000;
-/** Scripts whose words are joined to others, so that a word of the list may be a part of a longer one. */
-const JOINED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 const WORD = /[\p{L}\p{M}]+/gu;
 /** Minimum length of a word that counts in languages without stop words: shorter ones are articles and such. */
 const THING_UNITS_MIN = 4;

@@ -283,8 +283,8 @@ export class MemoryService {
 
   /**
    * Deletes a memory softly: after the transaction, no read or search returns it. With `purges`, the caller calls
-   * `purgeNow` after that. Also deletes the memories of the files in its file. Returns null if the memory does not
-   * exist for this viewer.
+   * `purgeNow` after that. If the memory is a container, such as a ZIP file, its parts are deleted too. Returns null if
+   * the memory does not exist for this viewer.
    */
   async remove(
     transaction: Transaction,

@@ -13,7 +13,7 @@ const ARABIC_VARIANTS: readonly (readonly [plain: string, variants: RegExp])[] =
   ["", /[\u064b-\u0652\u0640]/g],
 ];
 /** Scripts that write words without spaces, or join particles to them. A word matches inside longer ones. */
-const JOINED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+export const JOINED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 /** A letter of a script that is written without spaces between words. */
 export const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]/u;
 const ARABIC = /\p{Script=Arabic}/u;

@@ -22,6 +22,11 @@ const KINDS: Readonly<Record<string, readonly [name: string, ...children: readon
   mroot: ["m:rad", "m:e", "m:deg"],
 };
 
+/** Whether an element repeats its formula in another form, which is not read. */
+export function isFormulaNote(name: string): boolean {
+  return name === "annotation" || name === "annotation-xml";
+}
+
 /** Reads the elements within one `math` element. */
 export class MathReader {
   readonly #stack: EquationNode[] = [node("math")];

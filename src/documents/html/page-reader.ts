@@ -2,9 +2,8 @@
 // the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
-import { continuesWord } from "../office/scripted-text.ts";
 import { descriptionOf, noPictures, type PictureTexts } from "../recognition.ts";
-import { ISOTOPE, subscript, superscript } from "../scripts.ts";
+import { continuesWord, ISOTOPE, subscript, superscript } from "../scripts.ts";
 import {
   alternativeOf,
   controlledBy,
@@ -24,7 +23,7 @@ import { type ElementHandler, setOf } from "./element-stack.ts";
 import { Flow } from "./flow.ts";
 import type { Line } from "./line.ts";
 import type { Attributes } from "./markup.ts";
-import { MathReader } from "./math.ts";
+import { isFormulaNote, MathReader } from "./math.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
 import { numbered, type PictureIds } from "./pictures.ts";
@@ -112,8 +111,6 @@ const ARIA_ROLES: ReadonlyMap<string, Role> = new Map([
   ["columnheader", "cell"],
   ["rowheader", "cell"],
 ]);
-/** Elements of a formula that repeat it in another form. */
-const FORMULA_NOTES = setOf("annotation annotation-xml");
 const HEADER_ROLES = setOf("columnheader rowheader");
 /** Classes with which styles set the name and the value of a property apart. */
 const PROPERTY = /(?:^|[\s_-])(?:label|value|key|caption|price|amount)(?=\s|$)/i;
@@ -211,7 +208,7 @@ export class PageReader implements ElementHandler {
       if (picture !== null) this.#addPicture(this.#flow, "", picture);
     }
     if (this.#skipped !== null) return this.#enterWithin(this.#skipped, name, attributes);
-    if (this.#formula !== null && !FORMULA_NOTES.has(name)) {
+    if (this.#formula !== null && !isFormulaNote(name)) {
       this.#formula.open(name);
       return "formulaPart";
     }
@@ -369,7 +366,7 @@ export class PageReader implements ElementHandler {
   }
 
   #roleOf(name: string, attributes: Attributes): Role {
-    if (FORMULA_NOTES.has(name) || name === "rp") return "skipped";
+    if (isFormulaNote(name) || name === "rp") return "skipped";
     if (name === "math" && attributes.alttext !== undefined) {
       this.text(formulaOf(attributes.alttext));
       return "skipped";

@@ -2,7 +2,7 @@
 // subscripts in the notation of scripts.ts, and struck text as Markdown does, so that a former price is not read as the
 // new one.
 
-import { subscript, superscript } from "../scripts.ts";
+import { continuesWord, subscript, superscript } from "../scripts.ts";
 
 /** Position of a run of text: on the line, above or below it. `note` is the mark of a note above the line. */
 export type RunPosition = "line" | "raised" | "lowered" | "note";
@@ -68,11 +68,6 @@ function isOnLine(position: Run["position"]): position is "line" | "equation" {
 function spaced(tail: string, text: string, before: Run | undefined, position: Run["position"]): string {
   const isBesideEquation = position === "equation" || before?.position === "equation";
   return isBesideEquation && continuesWord(tail, text) ? ` ${text}` : text;
-}
-
-/** Whether a text that follows another would continue its last word or number. */
-export function continuesWord(before: string, text: string): boolean {
-  return /[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(text);
 }
 
 function writtenScript(

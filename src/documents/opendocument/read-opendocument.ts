@@ -5,7 +5,7 @@ import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { refuse } from "../budget.ts";
 import { countWere, ENCRYPTED, type ReadDocument } from "../document.ts";
-import { MathReader } from "../html/math.ts";
+import { isFormulaNote, MathReader } from "../html/math.ts";
 import { listItem, numeral, withoutMarker } from "../office/lists.ts";
 import { decodedPath, type OfficePackage, officeReader, TitleReader } from "../office/package.ts";
 import { type RunPosition, ScriptedText } from "../office/scripted-text.ts";
@@ -629,9 +629,10 @@ class ObjectReader implements XmlHandler {
 
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.formula === null && name !== "math:math") return this.other.open(name, attributes);
-    if (name === "math:annotation" || name === "math:annotation-xml") return "skip";
+    const local = name.replace(/^.*:/, "");
+    if (isFormulaNote(local)) return "skip";
     if (this.formula === null) this.formula = new MathReader();
-    else this.formula.open(name.replace(/^.*:/, ""));
+    else this.formula.open(local);
     return undefined;
   }
 

@@ -131,7 +131,7 @@ function besideAt(rows: readonly Row[], at: number, tries: { left: number }): Si
 /**
  * The texts on both sides of a gap, from a row to the last one of several cells before a text reaches over the gap.
  * Null if a side has none.
- * @param apartMin distance of rows that ends them, as a multiple of the largest distance so far
+ * @param apartMin minimum distance between two rows that ends both tables, as a multiple of the largest one before
  */
 function sidesOf(
   rows: readonly Row[],

@@ -5,7 +5,7 @@ import { Parser } from "htmlparser2";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
 import { NO_TEXT, type ReadDocument } from "../document.ts";
-import { MathReader } from "../html/math.ts";
+import { isFormulaNote, MathReader } from "../html/math.ts";
 import { readHtml } from "../html/read-html.ts";
 import { jsonText } from "../json/json-text.ts";
 import { SCRIPT_UNITS_MAX, subscript, superscript } from "../scripts.ts";
@@ -224,7 +224,7 @@ function formulaOf(math: Element): string {
   const read = (element: Element): void => {
     for (const child of element.children) {
       if (typeof child === "string") reader.text(child);
-      else if (!/^annotation(?:-xml)?$/.test(child.name)) {
+      else if (!isFormulaNote(child.name)) {
         reader.open(child.name);
         read(child);
         reader.close();

@@ -101,7 +101,7 @@ export function bestTurn(graph: Graph, raw: ReadonlyMap<string, Point>, size: Si
   for (let at = 0; at < TURNS; at++) {
     const angle = (2 * Math.PI * at) / TURNS;
     const places = fitted(turned(raw, angle), graph.nodes, size);
-    const labels = [...placedLabels(graph, places, size, 1).values()];
+    const labels = [...labelsWithRoom(graph, places, size, 1).values()];
     const crossings = labels.reduce((sum, label) => sum + label.crossings, 0);
     const cost = crossings + MISSING_COST * (graph.nodes.length - labels.length);
     if (cost < least) [best, least] = [angle, cost];
@@ -201,25 +201,17 @@ function labelPlaces(radius: number, halfWidth: number, scale: number): readonly
   return places;
 }
 
-/**
- * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. Of the
- * places with room a label takes the one that crosses the fewest links and points away from them.
- */
-export function labelsWithRoom(
-  graph: Graph,
-  places: ReadonlyMap<string, Point>,
-  size: Size,
-  scale: number,
-): ReadonlyMap<string, Point> {
-  return placedLabels(graph, places, size, scale);
-}
-
+/** The place of a label beside its node. */
 interface PlacedLabel extends Point {
   /** Number of links that it crosses. */
   readonly crossings: number;
 }
 
-function placedLabels(
+/**
+ * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. Of the
+ * places with room a label takes the one that crosses the fewest links and points away from them.
+ */
+export function labelsWithRoom(
   { nodes, links }: Graph,
   places: ReadonlyMap<string, Point>,
   { width, height }: Size,
