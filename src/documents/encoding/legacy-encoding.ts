@@ -73,7 +73,7 @@ const CANDIDATES: readonly Candidate[] = [
   { encoding: "windows-1252", languages: ["is"], rarity: 3 },
   { encoding: "windows-1258", languages: ["vi"], rarity: 3 },
   { encoding: "iso-8859-15", languages: ["western", "de", "fr", "es", "pt", "it"], rarity: 4 },
-  { encoding: "macintosh", languages: ["western", "de", "fr", "es", "it"], rarity: 5 },
+  { encoding: "macintosh", languages: ["western", "de", "fr", "es", "it", "pt", "sv", "da"], rarity: 5 },
 ];
 
 /**

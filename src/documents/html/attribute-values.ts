@@ -119,6 +119,30 @@ export function fieldValueOf({ type = "text", value = "", checked }: Attributes)
   return VALUELESS.has(kind) ? "" : value.trim();
 }
 
+/** Matches a floating-point number of HTML (2.3.4.3). */
+const FLOAT = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+/** Significant digits of a share, so that rounding errors do not show. */
+const SHARE_DIGITS = 12;
+
+/**
+ * What a `meter` or `progress`, or an element with such a role of ARIA, shows: a share in percent, or its value within
+ * its range. Empty if it has no value.
+ */
+export function gaugeValueOf(attributes: Attributes): string {
+  const said = attributes["aria-valuetext"]?.trim() ?? "";
+  if (said !== "") return said;
+  const [value, least, most] = (["value", "min", "max"] as const).map((name) => {
+    const written = (attributes[name] ?? attributes[`aria-value${name === "value" ? "now" : name}`] ?? "").trim();
+    return FLOAT.test(written) && Number.isFinite(Number(written)) ? Number(written) : null;
+  });
+  if (value == null) return "";
+  const min = least ?? 0;
+  const max = most ?? (attributes.value === undefined ? 100 : 1);
+  if (max <= min) return String(value);
+  if (min !== 0) return `${value} (${min} to ${max})`;
+  return max === 1 || max === 100 ? `${Number(((value / max) * 100).toPrecision(SHARE_DIGITS))}%` : `${value}/${max}`;
+}
+
 /**
  * Ids of the elements that a tab, or the button or link of a collapsed part, shows and hides; empty if it controls
  * none.

@@ -9,6 +9,7 @@ import {
   controlledBy,
   fieldValueOf,
   formulaOf,
+  gaugeValueOf,
   hasBorder,
   isNoteReference,
   languageOf,
@@ -61,6 +62,7 @@ type Role =
   | "subscript"
   | "quoted"
   | "label"
+  | "gauge"
   | "button"
   | "annotation"
   | "formula"
@@ -91,7 +93,8 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["superscript", "sup"],
       ["subscript", "sub"],
       ["quoted", "q"],
-      ["label", "label option textarea meter progress"],
+      ["label", "label option textarea"],
+      ["gauge", "meter progress"],
       ["button", "button"],
       ["annotation", "rt"],
       ["formula", "math"],
@@ -110,6 +113,8 @@ const ARIA_ROLES: ReadonlyMap<string, Role> = new Map([
   ["gridcell", "cell"],
   ["columnheader", "cell"],
   ["rowheader", "cell"],
+  ["progressbar", "gauge"],
+  ["meter", "gauge"],
 ]);
 const HEADER_ROLES = setOf("columnheader rowheader");
 /** Classes with which styles set the name and the value of a property apart. */
@@ -181,6 +186,8 @@ export class PageReader implements ElementHandler {
   /** Whether the element before this one is a button that shows and hides this one. */
   #isAfterToggle = false;
   #isInToggle = false;
+  /** Open meters and progress bars: their values, and the units of text that were read before each. */
+  readonly #gauges: { readonly value: string; readonly unitsBefore: number }[] = [];
   /** The formula that is being read; null if there is none. */
   #formula: MathReader | null = null;
   /** The end of the last formula. */
@@ -438,6 +445,11 @@ export class PageReader implements ElementHandler {
         this.#flows.push(new Flow(blocks));
         break;
       }
+      case "gauge":
+        if (ROLES.get(name) === "block") flow.separate();
+        else flow.beginLabel();
+        this.#gauges.push({ value: gaugeValueOf(attributes), unitsBefore: this.shownUnits });
+        break;
       default:
         this.#beginInline(flow, role, attributes);
     }
@@ -522,6 +534,14 @@ export class PageReader implements ElementHandler {
       case "cell":
         this.#endCell(flow);
         break;
+      case "gauge": {
+        const gauge = this.#gauges.pop();
+        // text in the element says what it shows
+        if (gauge !== undefined && gauge.unitsBefore === this.shownUnits) flow.add(gauge.value);
+        if (ROLES.get(name) === "block") flow.separate();
+        else flow.endLabel();
+        break;
+      }
       case "link":
         flow.endLink((text) => PERMALINKS.has(text));
         break;

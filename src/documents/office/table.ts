@@ -37,7 +37,9 @@ export const HEADER_ROWS_MAX = 3;
 const NAME_CHARACTERS_MAX = 80;
 /** Maximum number of column names that are written for a cell that spans several columns. */
 const NAMES_PER_CELL_MAX = 3;
-const NUMBER = /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3})?\)?$/iu;
+/** Matches a number with its power of ten, its unit and the mark of a note, as scripts.ts writes them. */
+const NUMBER =
+  /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+|\s?[×·x*]\s?10\^[−-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3}(?:\^[−-]?\d)?)?\)?(?:\[[^\]]{1,9}\])?$/iu;
 const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
 /** Matches an address of a person or page, which is no column name. */
 const ADDRESS = /\S@\S|:\/\//;
@@ -147,7 +149,11 @@ export function namesColumns(
 ): boolean {
   const filled = row.filter(({ text }) => text !== "");
   const filledBelow = below.filter(({ text }) => text !== "");
-  if (filled.length < 2 || filledBelow.length === 0) return false;
+  if (filled.length === 0 || filledBelow.length === 0) return false;
+  // the top left cell, above the names of rows, is often empty
+  const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
+  const isBesideCorner = hint === "certain" && filled.every(({ column }) => column > corner);
+  if (filled.length < 2 && !isBesideCorner) return false;
   if (filled.some(({ text }) => text.length > NAME_CHARACTERS_MAX)) return false;
   if (hint === "certain") return true;
   // a year can be a column name, but not above other years
@@ -157,8 +163,6 @@ export function namesColumns(
   const names = new Set(filled.map(({ text, column }) => `${above.get(column) ?? ""} ${text}`));
   if (names.size < filled.length) return false;
   const named = new Set(filled.flatMap(({ column, span }) => columnsOf(column, span)));
-  // the top left cell, above the names of rows, is often empty
-  const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
   const isFull = filledBelow.every(({ column }) => column === corner || named.has(column));
   const isBold = filled.every((cell) => cell.isBold) && !filledBelow.every((cell) => cell.isBold);
   const isAboveQuantities = filledBelow.some((cell) => holdsQuantity(cell) && named.has(cell.column));

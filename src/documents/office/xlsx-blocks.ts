@@ -27,6 +27,8 @@ const GROUPS_MAX = 500;
 /** Maximum number of rows of a remark beside a table, and minimum number of rows of the table. */
 const REMARK_ROWS_MAX = 2;
 const TABLE_ROWS_MIN = 3;
+/** Minimum number of rows below the title of a list. */
+const TITLED_ROWS_MIN = 2;
 const ALL: Span = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
 /** The blocks of a sheet in reading order: from top to bottom, and beside each other from left to right. */
@@ -106,6 +108,7 @@ function areApart(group: readonly SheetRow[], one: Span, other: Span): boolean {
   if (leftFirst === undefined || rightFirst === undefined) return false;
   const isSameHead = leftFirst.row === rightFirst.row && leftFirst.texts.join("\n") === rightFirst.texts.join("\n");
   if (isSameHead && leftFirst.texts.length > 1) return true;
+  if (one.first < one.last && isTitledList(right, other)) return true;
   const hasSameRows = left.length === right.length && left.every(({ row }, at) => row === right[at]?.row);
   if (hasSameRows) return false;
   const isNarrow = other.first === other.last;
@@ -130,6 +133,14 @@ function areApart(group: readonly SheetRow[], one: Span, other: Span): boolean {
   const isNamed = head !== undefined && below.length > 0 && !head.isNumber && !isQuantity(head.text);
   const isHeadFull = rightFirst.texts.length === other.last - other.first + 1;
   return areTexts || (isNamed && isHeadFull && rightFirst.row !== leftFirst.row);
+}
+
+/** Whether rows are a title above names with their values. */
+function isTitledList([title, ...below]: readonly SheetRow[], { first, last }: Span): boolean {
+  if (title === undefined || first === last || below.length < TITLED_ROWS_MIN) return false;
+  const isText = ({ columns, texts, areNumbers }: SheetRow) =>
+    columns[0] === first && areNumbers[0] !== true && !isQuantity(texts[0] ?? "");
+  return title.texts.length === 1 && isText(title) && below.every((row) => row.texts.length > 1 && isText(row));
 }
 
 function rowsWithin(rows: readonly SheetRow[], { first, last }: Span): SheetRow[] {

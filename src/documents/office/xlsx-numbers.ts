@@ -210,11 +210,14 @@ function quantityFormat(code: string): NumberFormat["number"] {
   const plain = code.replace(/\[\$([^\]-]*)-[0-9a-f]+\]/gi, (_, currency: string) =>
     currency === "" ? "" : `[$${currency}]`,
   );
+  // a percent sign multiplies by 100, except in quotation marks or behind a backslash
+  const isPercent = [...code.matchAll(TOKEN)].some(([token]) => token === "%");
   return (value) => {
     const shown = shownBy(plain, value).replace(/(\d)\.$/, "$1");
     // a number that the format hides is written nevertheless
     if (shown === "") return general(value);
-    return isShown(shown, value) ? shown : `${shown} (${shown.includes("%") ? percent(value) : general(value)})`;
+    if (isShown(shown, isPercent ? value * 100 : value)) return shown;
+    return `${shown} (${isPercent ? percent(value) : general(value)})`;
   };
 }
 
@@ -222,14 +225,14 @@ function percent(value: number): string {
   return `${general(Number((value * 100).toPrecision(DIGITS)))}%`;
 }
 
-/** Whether a text contains a number with its sign, rounded to the digits that it shows. */
+/** Whether a text contains a number with its sign, rounded to the digits that the text shows. */
 function isShown(shown: string, value: number): boolean {
   if (value < 0 && !/[-−–(]/.test(shown)) return false;
   const numbers = shown.match(/[\d,]*\d(?:\.\d*)?|\.\d+/g);
   // a format may write 0 and 1 as words, or 0 as a dash
   if (numbers === null) return value === 0 || value === 1;
   if (/\d\/\d/.test(shown)) return false;
-  const size = Math.abs(value) * (shown.includes("%") ? 100 : 1);
+  const size = Math.abs(value);
   return numbers.some((written) => {
     if (/^0\d/.test(written) || (written.includes(",") && !/^\d{1,3}(?:,\d{2,4})+(?:\.|$)/.test(written))) return false;
     const number = Number(written.replaceAll(",", ""));

@@ -295,5 +295,9 @@ function continuesTable(last: Line | undefined, rows: readonly Line[], names: Co
   const kinds = new Map(last?.cells.map((cell) => [cell.column, holdsQuantity(cell)]));
   const fits = (cell: Cell) =>
     names.has(cell.column) && (kinds.get(cell.column) ?? holdsQuantity(cell)) === holdsQuantity(cell);
-  return rows.length > 0 && rows.every(({ cells }) => cells.length > 1 && cells.every(fits));
+  // rows that leave columns empty everywhere, or have no number below numbers, are a list of names with their values
+  const isAsWide = rows.some(({ cells }) => cells.length >= (last?.cells.length ?? 0));
+  const holdsNumbers = (line: Line | undefined) => line?.cells.some(holdsQuantity) === true;
+  if (!isAsWide || (holdsNumbers(last) && !rows.some(holdsNumbers))) return false;
+  return rows.every(({ cells }) => cells.length > 1 && cells.every(fits));
 }

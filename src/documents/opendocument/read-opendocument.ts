@@ -398,17 +398,17 @@ class BodyReader implements XmlHandler {
       apart.blocks.push(text);
       return;
     }
-    if (this.scope === "running") {
-      this.document.budget.addText(text.length);
-      this.blocks.add(text);
-      return;
-    }
     const table = this.#tables.at(-1);
     if (table !== undefined) {
       if (table.cell !== null) {
         table.cellBlocks.push(withoutMarker(this.#asItem(text)));
         table.isBold &&= paragraph.isAllBold;
       }
+      return;
+    }
+    if (this.scope === "running") {
+      this.document.budget.addText(text.length);
+      this.blocks.add(text);
       return;
     }
     if (this.#inSlide) {

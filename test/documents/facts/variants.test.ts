@@ -40,8 +40,8 @@ const lowered = (text: string) => run(text, '<w:vertAlign w:val="subscript"/>');
 const moved = (text: string, halfPoints: number) => run(text, `<w:position w:val="${halfPoints}"/><w:sz w:val="14"/>`);
 const row = (...cells: readonly string[]) =>
   `<w:tr>${cells.map((cell) => `<w:tc><w:p>${cell}</w:p></w:tc>`).join("")}</w:tr>`;
-const box = `<w:txbxContent><w:p>${run("Boxed deadline 4 May")}</w:p></w:txbxContent>`;
-const vml = `<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">${box}</v:textbox></w:pict>`;
+const textBox = `<w:txbxContent><w:p>${run("Boxed deadline 4 May")}</w:p></w:txbxContent>`;
+const vml = `<w:pict><v:textbox xmlns:v="urn:schemas-microsoft-com:vml">${textBox}</v:textbox></w:pict>`;
 const slideRun = (text: string, properties = "") => `<a:r><a:rPr${properties}/><a:t>${text}</a:t></a:r>`;
 
 /** A sheet with values below each other in these formats. */
@@ -59,6 +59,12 @@ function formatted(cells: readonly (readonly [code: string, value: number])[]): 
 
 const half =
   "<m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>";
+/** The embedded document of a chart. */
+const openChart = ([head = [], ...rows]: readonly (readonly string[])[]) => {
+  const row = (texts: readonly string[]) =>
+    `<table:table-row>${texts.map((text) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`).join("")}</table:table-row>`;
+  return `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0"><office:body><office:chart><chart:chart><chart:title><text:p>River level</text:p></chart:title><table:table table:name="local-table"><table:table-header-rows>${row(head)}</table:table-header-rows><table:table-rows>${rows.map(row).join("")}</table:table-rows></table:table></chart:chart></office:chart></office:body></office:document-content>`;
+};
 const power = (base: string, exponent: string) => `<math><msup><mn>${base}</mn><mn>${exponent}</mn></msup></math>`;
 
 const CASES: Readonly<Record<string, readonly Case[]>> = {
@@ -114,6 +120,40 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       "a.docx",
       docx(`<w:p>${half.replace("<m:oMath>", "<m:oMath><m:r><m:t>3</m:t></m:r>")}</w:p>`),
       ["3 1/2"],
+    ],
+  ],
+  charts: [
+    [
+      "of OpenDocument, of one series and of two",
+      "a.odp",
+      openDocument(
+        "presentation",
+        '<draw:page draw:name="p1"><draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></draw:page>',
+        "",
+        {
+          "Object 1/content.xml": openChart([
+            ["", "Dresden"],
+            ["April", "2.31"],
+          ]),
+        },
+      ),
+      ["River level", "April | Dresden: 2.31"],
+    ],
+    [
+      "of OpenDocument in a text",
+      "a.odt",
+      openDocument(
+        "text",
+        '<text:p>Report</text:p><text:p><draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></text:p>',
+        "",
+        {
+          "Object 1/content.xml": openChart([
+            ["", "North", "South"],
+            ["May", "4", "6"],
+          ]),
+        },
+      ),
+      ["May | North: 4 | South: 6"],
     ],
   ],
   notes: [
@@ -365,6 +405,54 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["2026-05-04", "7.5%", "36:00", "46 k", "−7", "2 1/2", "012.345"],
     ],
     [
+      "number formats with a percent sign in quotation marks, which multiplies nothing",
+      "a.xlsx",
+      formatted([
+        ["0.0&quot;%&quot;", 12.5],
+        ["0.0\\%", 7.25],
+        ["0%&quot; full&quot;", 0.62],
+        ["0000&quot;%&quot;", 45],
+      ]),
+      ["12.5%", "7.3%", "62% full", "0045% (45)"],
+      ["1250", "725", "4500"],
+    ],
+    [
+      "a list of names and values below a table, and one with a title beside another",
+      "a.xlsx",
+      xlsx([
+        {
+          name: "S",
+          content: `<sheetData>${[
+            [1, "A:Ship", "B:Captain", "C:Tons"],
+            [2, "A:Elsa", "B:Jansen", "C:1200"],
+            [3, "A:Ilse", "B:Petersen", "C:950"],
+            [6, "A:Contact", "B:Ms Lorenz"],
+            [7, "A:Phone", "B:0431 88-12"],
+            [10, "A:Day", "B:In", "C:Hours", "E:Rates"],
+            [11, "A:Mon", "B:early", "C:8", "E:Basic", "F:21"],
+            [12, "A:Tue", "B:late", "C:6", "E:Overtime", "F:31"],
+          ]
+            .map(([row, ...cells]) => {
+              const written = cells.map((cell) => {
+                const [column, text = ""] = String(cell).split(":");
+                return /^\d+$/.test(text)
+                  ? `<c r="${column}${row}"><v>${text}</v></c>`
+                  : `<c r="${column}${row}" t="inlineStr"><is><t>${text}</t></is></c>`;
+              });
+              return `<row r="${row}">${written.join("")}</row>`;
+            })
+            .join("")}</sheetData>`,
+        },
+      ]),
+      [
+        "Ship: Ilse | Captain: Petersen | Tons: 950",
+        "\nContact | Ms Lorenz\nPhone | 0431 88-12",
+        "Day: Tue | In: late | Hours: 6\n",
+        "Rates\nBasic | 21\nOvertime | 31",
+      ],
+      ["Ship: Contact"],
+    ],
+    [
       "dates in eras of Japan and Taiwan",
       "a.xlsx",
       formatted([
@@ -415,6 +503,12 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       "a.csv",
       "a;b;c\n1,5;2,5;3,5\n4,5;5,5\n7,5;8,5;9,5;1\n",
       ["b: 2,5", "b: 8,5"],
+    ],
+    [
+      "CSV of an old Mac in Danish",
+      "a.csv",
+      Buffer.from("Navn;By;St\xbfrrelse\nS\xbfren;\x81rhus;42\n\x81se;Troms\xbf;38\n", "latin1"),
+      ["Navn: Søren | By: Århus | Størrelse: 42"],
     ],
     [
       "CSV with bars",
@@ -482,7 +576,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       "a text box and its fallback count once",
       "a.docx",
       docx(
-        `<w:p><w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice Requires="wps"><w:drawing><wps:txbx xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape">${box}</wps:txbx></w:drawing></mc:Choice><mc:Fallback>${vml}</mc:Fallback></mc:AlternateContent></w:r></w:p>`,
+        `<w:p><w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice Requires="wps"><w:drawing><wps:txbx xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape">${textBox}</wps:txbx></w:drawing></mc:Choice><mc:Fallback>${vml}</mc:Fallback></mc:AlternateContent></w:r></w:p>`,
       ),
       ["Boxed deadline 4 May"],
       ["4 May\n\nBoxed"],
@@ -503,6 +597,16 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   pages: [
+    [
+      "meters and progress bars, which are written unless a text says the same",
+      "a.html",
+      '<main><p>Battery <progress value="70" max="100"></progress>, seats <meter min="0" max="50" value="7"></meter>, tank <meter value="0.07"></meter>, heat <meter min="10" max="40" value="22.5"></meter>, disk <meter value="6" max="10">6 of 10</meter>, load <progress></progress></p><div role="progressbar" aria-valuenow="66" aria-valuemax="100"></div><div role="progressbar" aria-valuenow="40"><div>40 % done</div></div><p>Next <span role="meter" aria-valuetext="Step 2 of 6"></span></p></main>',
+      [
+        "Battery 70%, seats 7/50, tank 7%, heat 22.5 (10 to 40), disk 6 of 10, load\n",
+        "\n\n66%\n\n40 % done\n\nNext Step 2 of 6",
+      ],
+      ["6/10", "40%"],
+    ],
     [
       "deleted and struck text, collapsed parts, tabs",
       "a.html",
