@@ -30,7 +30,9 @@ const NAME_UNITS_MAX = 200;
 const HIDDEN = 2;
 const NO_VIEW = 32;
 const MARKUP = new Set(
-  "Text Highlight Underline Squiggly StrikeOut Caret Stamp Ink Square Circle Line Polygon PolyLine".split(" "),
+  "Text Highlight Underline Squiggly StrikeOut Caret Stamp Ink Square Circle Line Polygon PolyLine FileAttachment".split(
+    " ",
+  ),
 );
 
 type Annotation = Readonly<Record<string, unknown>>;
@@ -86,7 +88,9 @@ function nameOf({ alternativeText, fieldName }: Annotation): string {
 /** The note that an annotation holds; null if it holds none. */
 export function noteOf(annotation: Annotation, { left, top, bottom }: Area): PageNote | null {
   if (isHidden(annotation)) return null;
-  const content = textOf(isRecord(annotation.contentsObj) ? annotation.contentsObj.str : annotation.contents);
+  const plain = textOf(isRecord(annotation.contentsObj) ? annotation.contentsObj.str : annotation.contents);
+  // programs may write formatted text only
+  const content = plain === "" && isRecord(annotation.richText) ? textOf(annotation.richText.str) : plain;
   const lines = Array.isArray(annotation.textContent) ? (annotation.textContent as readonly unknown[]).map(textOf) : [];
   if (annotation.subtype === "FreeText") {
     const text = content === "" ? lines.join(" ").trim() : content;

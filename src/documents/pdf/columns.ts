@@ -24,6 +24,8 @@ const PROSE_CHARACTERS_MIN = 18;
 const PROSE_FILL_MIN = 0.55;
 /** Number of segments per row from which on rows fill a width as the cells of a table do, not as prose. */
 const CELLS_MIN = 3;
+/** Minimum share of the rows of a column of prose that are lines of text, and not rows of tables. */
+const LINES_SHARE_MIN = 0.5;
 /** If two columns have at least this share of their baselines in common, they may be a table. */
 const ALIGNED_SHARE = 0.6;
 /**
@@ -174,7 +176,9 @@ function sideOf(segments: readonly Segment[]): Side {
       0.1,
     );
   const fill = median(rows.map(({ segments: parts }) => parts.reduce((sum, part) => sum + part.right - part.left, 0)));
+  const isLine = ({ segments: parts }: Row) => parts.length < CELLS_MIN && parts[0]?.isTableRow !== true;
   const isProse =
+    rows.filter(isLine).length >= LINES_SHARE_MIN * rows.length &&
     width >= PROSE_SIZES_MIN * size &&
     fill >= PROSE_FILL_MIN * width &&
     median(rows.map(({ text }) => weightOf(text))) >= PROSE_CHARACTERS_MIN;

@@ -10,6 +10,7 @@ import { processorClock } from "../processor-time.ts";
 import { noPictures, type PictureTexts } from "../recognition.ts";
 import type { PageNote } from "./annotations.ts";
 import { type Block, blocksOf } from "./blocks.ts";
+import { boxesApart } from "./boxes.ts";
 import { regionsOf } from "./columns.ts";
 import { withContinuedTables } from "./continued-tables.ts";
 import { headingLevels } from "./headings.ts";
@@ -263,7 +264,7 @@ function layOut(pages: readonly PageRows[], budget: Budget): Block[] {
       const whole = withWholeRows(segments);
       for (const segmentsOfRegion of regionsOf(whole.segments)) {
         const place = { page: number, region: regions++, isAside: layer > 0 };
-        for (const part of tablesApart(segmentsOfRegion))
+        for (const part of boxesApart(segmentsOfRegion).flatMap(tablesApart))
           blocks.push(...blocksOf(rowsWithCells(whole.expand(part)), place));
       }
     }

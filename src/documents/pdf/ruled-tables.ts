@@ -1,7 +1,8 @@
 // Finds tables whose cells have borders. The borders say which lines of text belong to one cell, so that wrapped cells,
 // merged cells and cells close to each other are told apart. tables.ts finds tables without borders by their alignment.
 
-import type { Column, Rule, RuledCell, RuledTable } from "./borders.ts";
+import { type Column, framesOf, positions, type Rule, type RuledCell, type RuledTable, SAME_LINE } from "./borders.ts";
+import { boxesOf, segmentsOfBoxes } from "./boxes.ts";
 import type { Run } from "./runs.ts";
 import { median, type Row, rowsOf, type Segment, segmentsOf, withoutSymbols } from "./segments.ts";
 import { type Cell, isFigure, isHeader, type TableContent, textsOf } from "./table-header.ts";
@@ -9,13 +10,8 @@ import { type Cell, isFigure, isHeader, type TableContent, textsOf } from "./tab
 /** Minimum number of lines with two texts apart that a table has, and minimum distance of the texts in font sizes. */
 const TABLE_LINES_MIN = 2;
 const TEXTS_APART = 0.8;
-/** Maximum distance in points between lines that count as one, and from the end of a line to one that it meets. */
-const SAME_LINE = 2;
-const MEETS = 3;
 /** Minimum width of a column that has no border at its outer side, in points. */
 const OPEN_MIN = 12;
-/** Maximum number of lines in each direction of a table. */
-const LINES_MAX = 400;
 /** Minimum share of the cells of a table that have a text. Grids of drawings have fewer. */
 const FILLED_MIN = 0.4;
 /** Maximum mean length and maximum length of texts, in characters. Boxes with prose have longer ones. */
@@ -46,7 +42,8 @@ export function mayHoldTable(runs: readonly Run[]): boolean {
 /** The segments of a page; each cell of a table with borders is one segment. */
 export function segmentsWithTables(runs: readonly Run[], rules: readonly Rule[]): readonly Segment[] {
   const grids = rules.length < 6 ? [] : gridsOf(rules);
-  if (grids.length === 0) return segmentsOf(runs);
+  const boxes = rules.length < 6 ? [] : boxesOf(rules);
+  if (grids.length + boxes.length === 0) return segmentsOf(runs);
   let others = runs;
   const cells: Segment[] = [];
   for (const grid of grids) {
@@ -57,7 +54,7 @@ export function segmentsWithTables(runs: readonly Run[], rules: readonly Rule[])
     others = others.filter((run) => !taken.has(run));
     cells.push(...found);
   }
-  return [...segmentsOf(others), ...cells];
+  return [...segmentsOfBoxes(others, boxes), ...cells];
 }
 
 /** Replaces the cells of each row of a table by one segment, so that a table has one column for the layout. */
@@ -77,7 +74,8 @@ export function withWholeRows(segments: readonly Segment[]): {
       if (first === undefined || columns === undefined) return [];
       const { cell: _, ...plain } = first;
       const text = row.map((each) => each.text).join(" ");
-      return [[{ ...plain, text, left: columns[0]?.from ?? 0, right: columns.at(-1)?.to ?? 0, parts: [] }, row]];
+      const [left, right] = [columns[0]?.from ?? 0, columns.at(-1)?.to ?? 0];
+      return [[{ ...plain, text, left, right, parts: [], isTableRow: true }, row]];
     }),
   );
   return {
@@ -208,33 +206,10 @@ class Grid {
 
 /** The grids that are formed by lines that meet. */
 function gridsOf(rules: readonly Rule[]): Grid[] {
-  const horizontal = joined(rules.filter(({ isHorizontal }) => isHorizontal));
-  const vertical = joined(rules.filter(({ isHorizontal }) => !isHorizontal));
-  if (horizontal.length > LINES_MAX || vertical.length > LINES_MAX) return [];
-  const group = new Map<Rule, Rule>();
-  const rootOf = (rule: Rule): Rule => {
-    let root = rule;
-    for (let next = group.get(root); next !== undefined; next = group.get(root)) root = next;
-    return root;
-  };
-  for (const line of horizontal) {
-    for (const other of vertical) {
-      const meets =
-        other.at >= line.from - MEETS &&
-        other.at <= line.to + MEETS &&
-        line.at >= other.from - MEETS &&
-        line.at <= other.to + MEETS;
-      const [one, two] = [rootOf(line), rootOf(other)];
-      if (meets && one !== two) group.set(one, two);
-    }
-  }
-  const parts = Map.groupBy([...horizontal, ...vertical], rootOf);
-  return [...parts.values()].flatMap((part) => {
-    const lines = part.filter(({ isHorizontal }) => isHorizontal);
-    const sides = part.filter(({ isHorizontal }) => !isHorizontal);
-    const down = withEnds(positions(lines), sides);
-    const across = withEnds(positions(sides), lines);
-    return down.length > 2 && across.length > 2 ? [new Grid(across, down, part)] : [];
+  return framesOf(rules).flatMap(({ horizontal, vertical }) => {
+    const down = withEnds(positions(horizontal), vertical);
+    const across = withEnds(positions(vertical), horizontal);
+    return down.length > 2 && across.length > 2 ? [new Grid(across, down, [...horizontal, ...vertical])] : [];
   });
 }
 
@@ -244,30 +219,6 @@ function withEnds(borders: readonly number[], crossing: readonly Rule[]): number
   const from = median(crossing.map((line) => line.from));
   const to = median(crossing.map((line) => line.to));
   return [...(from < first - OPEN_MIN ? [from] : []), ...borders, ...(to > last + OPEN_MIN ? [to] : [])];
-}
-
-/** Joins lines that continue each other. */
-function joined(rules: readonly Rule[]): Rule[] {
-  const lines: Rule[] = [];
-  for (const rule of rules.toSorted((a, b) => a.at - b.at || a.from - b.from)) {
-    const at = lines.findLastIndex(
-      (line) =>
-        Math.abs(line.at - rule.at) <= SAME_LINE / 2 && rule.from <= line.to + MEETS && rule.to >= line.from - MEETS,
-    );
-    const line = lines[at];
-    if (line === undefined) lines.push(rule);
-    else lines[at] = { ...line, from: Math.min(line.from, rule.from), to: Math.max(line.to, rule.to) };
-    if (lines.length > 2 * LINES_MAX) break;
-  }
-  return lines;
-}
-
-function positions(rules: readonly Rule[]): number[] {
-  const found: number[] = [];
-  for (const { at } of rules.toSorted((a, b) => a.at - b.at)) {
-    if (found.length === 0 || at - (found.at(-1) ?? 0) > 2 * SAME_LINE) found.push(at);
-  }
-  return found;
 }
 
 /** The cells of a grid with their texts; null if it is no table. */

@@ -1,7 +1,7 @@
 // Builds lines: joins runs without wide gaps into segments, and segments into rows. columns.ts decides the reading
 // order.
 
-import type { RuledCell } from "./borders.ts";
+import type { Box, RuledCell } from "./borders.ts";
 import { withScriptsWritten } from "./raised.ts";
 import type { Run } from "./runs.ts";
 
@@ -23,6 +23,10 @@ export interface Segment {
   readonly drawnAt: number;
   /** The cell with borders whose text it is. */
   readonly cell?: RuledCell;
+  /** Whether it stands for a whole row of a table with borders. */
+  readonly isTableRow?: true;
+  /** The box with borders whose text it is part of. */
+  readonly box?: Box;
 }
 
 /** A part of a segment. */

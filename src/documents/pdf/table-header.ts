@@ -27,6 +27,8 @@ export interface TableContent {
 }
 
 const YEAR = /^(?:19|20)\d\d$/;
+/** Matches a short name with a number: `Q1`, `KW 12`, `FY24`, `H2 2024`, `2023 Q1`. */
+const NUMBERED_NAME = /^(?:\p{L}{1,3}\.?\s?['’]?\d{1,4}(?:\s(?:19|20)\d\d)?|(?:19|20)\d\d\s\p{L}{1,3}\.?\s?\d{0,2})$/u;
 /** Maximum length of a name above texts, in characters. */
 const NAME_CHARACTERS_MAX = 40;
 /** Maximum length of a code, in characters. */
@@ -58,7 +60,9 @@ export function isHeader(first: readonly Cell[], rest: readonly (readonly Cell[]
   const names = first.filter(({ text }) => text !== "");
   const valuesIn = (column: number) => rest.map((row) => row[column]?.text ?? "").filter((text) => text !== "");
   const mayName = ({ text }: Cell, column: number) =>
-    !isFigure(text) || (YEAR.test(text) && !valuesIn(column).some((value) => YEAR.test(value)));
+    !isFigure(text) ||
+    (YEAR.test(text) && !valuesIn(column).some((value) => YEAR.test(value))) ||
+    (NUMBERED_NAME.test(text) && valuesIn(column).every((value) => !/^\p{L}/u.test(value)));
   const isNaming = names.length >= Math.max(2, first.length - 1) && first.every(mayName);
   if (!isNaming || rest.length === 0 || names.some(({ text }) => /:$/.test(text))) return false;
   if (names.every(({ text }) => isFigure(text))) return false;

@@ -41,6 +41,8 @@ const SINGLE_ROWS_MAX = 3;
 const TABLE_ROWS_MAX = 500;
 /** Maximum distance between lines of a cell, in font sizes. */
 const CELL_LEADING_MAX = 1.7;
+/** Minimum distance of a line from the row above, as a multiple of that from the row below to which it belongs. */
+const CLOSER_MIN = 1.2;
 /** Approximate width of a character in font sizes. */
 const CHARACTER_WIDTH = 0.5;
 /** Number of rows below that are checked for the beginning of a table with more columns. */
@@ -51,6 +53,8 @@ const NAMING_SHARE_MIN = 0.6;
 const CELL_CHARACTERS_MAX = 120;
 const LIST_MARKER = /^(?:[^\p{L}\p{N}]|\(?(?:\d{1,3}|\p{L}|[ivx]{1,5})[.)])$/u;
 const LINE_NUMBER = /^\d{1,4}$/;
+/** Matches a check box: the text with it is a label with its value. */
+const CHECK_BOX = /[☐☑☒]/;
 
 /** The table that begins at a row of a region; null if there is none. */
 export function tableAt(rows: readonly Row[], at: number): Table | null {
@@ -304,7 +308,14 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
   const pitches = rows.slice(1).map(({ baseline }, index) => baseline - (rows[index]?.baseline ?? baseline));
   const pitch = quantile(pitches, 0.75);
   const records: Cell[][] = [];
+  let begun: Cell[] = [];
   for (const [index, row] of cells.entries()) {
+    if (begun.length > 0 || beginsCellsBelow(cells, pitches, index, rows[index]?.size ?? 0)) {
+      const joined = row.map((cell, column) => joinedCell(begun[column], cell));
+      begun = beginsCellsBelow(cells, pitches, index, rows[index]?.size ?? 0) ? joined : [];
+      if (begun.length === 0) records.push(joined);
+      continue;
+    }
     const last = records.at(-1);
     const distance = pitches[index - 1] ?? Number.POSITIVE_INFINITY;
     const size = rows[index]?.size ?? 0;
@@ -315,15 +326,35 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
     };
     const isHeaderLine = records.length === 1 && index === 1 && isAllBold(row) && last !== undefined && isAllBold(last);
     if (last !== undefined && isClose && (isHeaderLine || continuesCells(last, row, distance < 0.85 * pitch, isFull))) {
-      for (const [column, cell] of row.entries()) {
-        const above = last[column];
-        if (cell.text !== "") last[column] = { ...cell, text: `${above?.text ?? ""} ${cell.text}`.trim() };
-      }
+      for (const [column, cell] of row.entries()) last[column] = joinedCell(last[column], cell);
     } else {
       records.push([...row]);
     }
   }
   return records;
+}
+
+function joinedCell(above: Cell | undefined, below: Cell): Cell {
+  if (above === undefined || below.text === "") return above ?? below;
+  return { ...below, text: `${above.text} ${below.text}`.trim() };
+}
+
+/**
+ * Whether a row is the first line of long cells whose short neighbours stand at the bottom: it has no text in the first
+ * column, and is closer to the row below, which has one, than to the row above.
+ */
+function beginsCellsBelow(
+  cells: readonly (readonly Cell[])[],
+  pitches: readonly number[],
+  index: number,
+  size: number,
+): boolean {
+  const [row, below] = [cells[index], cells[index + 1]];
+  const [above, distance] = [pitches[index - 1] ?? 0, pitches[index] ?? Number.POSITIVE_INFINITY];
+  if (row === undefined || below === undefined || index === 0 || row[0]?.text !== "") return false;
+  const isClose = distance < CELL_LEADING_MAX * size && above > CLOSER_MIN * distance;
+  const isContinued = row.every(({ text }, column) => text === "" || below[column]?.text !== "");
+  return isClose && isContinued && below[0]?.text !== "" && row.some(({ text }) => text !== "" && !isFigure(text));
 }
 
 function continuesCells(
@@ -361,7 +392,8 @@ export function linesOf({ names, records }: TableContent): readonly string[] {
     }
     const cells = record.filter((text) => text !== "");
     const [label = "", value = ""] = cells;
-    return cells.length === 2 && /\p{L}/u.test(label) && !isFigure(label) ? labelled(label, value) : cells.join(" | ");
+    const isLabel = /\p{L}/u.test(label) && !isFigure(label) && !CHECK_BOX.test(label);
+    return cells.length === 2 && isLabel ? labelled(label, value) : cells.join(" | ");
   });
 }
 

@@ -57,6 +57,13 @@ function formatted(cells: readonly (readonly [code: string, value: number])[]): 
   });
 }
 
+/** A row of three cells on a page. */
+const row3 = (y: number, ...texts: readonly string[]) =>
+  texts.flatMap((text, at) => (text === "" ? [] : lines([text], [60, 150, 400][at] ?? 0, y)));
+/** A check box of a form. */
+const box = (name: string, state: string) =>
+  `/Subtype /Widget /FT /Btn /F 4 /T (${name}) /V ${state} /AS ${state} /AP << /N << /Yes << >> /Off << >> >> >>`;
+
 const half =
   "<m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>";
 /** The embedded document of a chart. */
@@ -553,7 +560,124 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ["Base Model: 8", "Large Model: 16"],
     ],
   ],
+  "tables of pages": [
+    [
+      "with quarters as names, with borders and without",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(["Branch", "Ulm", "Jena"], 60, 100),
+            ...lines(["Q1", "12", "7"], 200, 100),
+            ...lines(["KW 13", "14", "8"], 300, 100),
+            ...lines(["2025 H1", "9", "11"], 400, 100),
+            ...lines(["Kiel", "Rome", "Bari"], 60, 300),
+            ...lines(["B7", "B9", "B3"], 200, 300),
+            ...lines(["12", "14", "18"], 300, 300),
+          ],
+        ],
+      }),
+      ["Branch: Jena | Q1: 7 | KW 13: 8 | 2025 H1: 11", "Kiel | B7 | 12"],
+    ],
+    [
+      "whose long cells reach up from the row of their neighbours",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...row3(100, "Tool", "Purpose of the tool", "Owner"),
+            ...row3(120, "", "Measures the thickness of plates", ""),
+            ...row3(132, "Caliper", "and the diameter of tubes", "Ines"),
+            ...row3(152, "", "Cuts steel up to 40 mm; needs a", ""),
+            ...row3(164, "Torch", "permit of the yard", "Olaf"),
+          ],
+        ],
+      }),
+      [
+        "Purpose of the tool: Measures the thickness of plates and the diameter of tubes | Owner: Ines",
+        "Tool: Torch | Purpose of the tool: Cuts steel up to 40 mm; needs a permit of the yard",
+      ],
+    ],
+    [
+      "centred below their headings, which stay above them",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...["Turnover", "Models", "Costs"].flatMap((heading, at) => [
+              { text: heading, x: 60, y: 100 + 120 * at },
+              ...lines(
+                [
+                  "Name of the region",
+                  "Northern coast and isles",
+                  "Southern coast and isles",
+                  "Western coast and isles",
+                ],
+                200,
+                124 + 120 * at,
+              ),
+              ...lines(["Year 2021", "11,400", "13,900", "17,250"], 330, 124 + 120 * at),
+              ...lines(["Year 2022", "12,100", "14,700", "18,050"], 400, 124 + 120 * at),
+            ]),
+          ],
+        ],
+      }),
+      [
+        "Turnover\n\nName of the region: Northern coast and isles | Year 2021: 11,400",
+        "Costs\n\nName of the region: Northern coast and isles | Year 2021: 11,400",
+      ],
+    ],
+    [
+      "of a form: several check boxes with labels on a line",
+      "a.pdf",
+      buildPdf({
+        pages: [[...lines(["Swimmer:", "Diver:"], 60, 100), ...lines(["Vegetarian:", "Vegan:"], 220, 100)]],
+        annotations: [
+          { entries: box("a", "/Yes"), x: 130, y: 100, width: 12 },
+          { entries: box("b", "/Off"), x: 300, y: 100, width: 12 },
+          { entries: box("c", "/Off"), x: 130, y: 112, width: 12 },
+          { entries: box("d", "/Yes"), x: 300, y: 112, width: 12 },
+        ],
+      }),
+      ["Swimmer: ☑ | Vegetarian: ☐", "Diver: ☐ | Vegan: ☑"],
+    ],
+  ],
   layout: [
+    [
+      "boxes with borders beside each other, of as many lines",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            { text: "Visitor information of the museum", x: 60, y: 60 },
+            ...lines(["Hours", "Tuesday to Sunday", "10 am to 5 pm", "Closed on Mondays"], 60, 100),
+            ...lines(["Tickets", "Adults 9 pounds", "Children 4 pounds", "Families 20 pounds"], 230, 100),
+            ...lines(["Getting here", "Bus 12 to harbour", "then ferry every", "30 minutes"], 400, 100),
+            { text: "Dogs are welcome in the garden.", x: 60, y: 200 },
+          ],
+        ],
+        drawing: "50 655 150 60 re 220 655 150 60 re 390 655 150 60 re S",
+      }),
+      ["Tuesday to Sunday 10 am to 5 pm Closed on Mondays", "Bus 12 to harbour then ferry every 30 minutes"],
+      ["Hours: ", "Sunday | "],
+    ],
+    [
+      "texts that were added to a page: formatted ones, and those of attached files",
+      "a.pdf",
+      buildPdf({
+        pages: [lines(["The rent is due on the first of the month."], 60, 100)],
+        annotations: [
+          {
+            entries:
+              '/Subtype /FreeText /F 4 /DA (/Helv 10 Tf) /RC (<body xmlns="http://www.w3.org/1999/xhtml"><p>Rich <b>deadline</b> 9 July</p></body>)',
+            x: 60,
+            y: 300,
+          },
+          { entries: "/Subtype /FileAttachment /F 4 /Contents (Invoice 55 attached)", x: 60, y: 400 },
+        ],
+      }),
+      ["Rich deadline 9 July", "[comment: Invoice 55 attached]"],
+    ],
     [
       "boxes beside each other",
       "a.pdf",
