@@ -169,15 +169,20 @@ export function namesColumns(
   return isBold || (isFull && (isAboveQuantities || (hint === "likely" && filled.length >= 3)));
 }
 
+/** Matches a cell of check boxes only. */
+const CHECK_BOXES = /^[☐☑☒](?:\s?[☐☑☒])*$/;
+
 /** Whether the text of a cell can be a column name. */
 export function isName(cell: Cell): boolean {
   return (!holdsQuantity(cell) || YEAR.test(cell.text)) && !ADDRESS.test(cell.text);
 }
 
-/** Whether a cell holds a number, an amount or a date. */
+/** Whether a cell holds a number, an amount, a date or check boxes. */
 export function holdsQuantity({ text, isNumber = false }: Cell): boolean {
   // the readers of spreadsheets add in parentheses how a date is shown
-  return isNumber || isQuantity(text) || DATE.test(text.slice(0, 80).replace(/ \([^()]*\)$/, ""));
+  return (
+    isNumber || isQuantity(text) || CHECK_BOXES.test(text) || DATE.test(text.slice(0, 80).replace(/ \([^()]*\)$/, ""))
+  );
 }
 
 /** Whether a text is a number, an amount or a date. */

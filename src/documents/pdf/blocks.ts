@@ -17,6 +17,8 @@ export interface TextBlock {
   readonly lines: readonly Line[];
   /** Whether the text has another direction than most text of the page, like a stamp on the margin or a watermark. */
   readonly isAside: boolean;
+  /** Whether it stands in a box: text outside of the box does not continue it. */
+  readonly isBoxed?: boolean;
   /** Marker of a list item: `-` for any bullet, or the number of the item; null if the block is not a list item. */
   readonly marker: string | null;
   readonly size: number;
@@ -35,7 +37,7 @@ export interface Extent {
 }
 
 /** The position of a block in the document. */
-export type BlockPlace = Pick<TextBlock, "page" | "region" | "isAside">;
+export type BlockPlace = Pick<TextBlock, "page" | "region" | "isAside" | "isBoxed">;
 
 /** A line of a block. */
 export interface Line {

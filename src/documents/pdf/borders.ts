@@ -26,7 +26,7 @@ export interface RuledTable {
   readonly rowCount: number;
 }
 
-/** A box with borders that stands beside another one, in the coordinates of runs. */
+/** A box with borders, in the coordinates of runs. */
 export interface Box {
   readonly left: number;
   readonly right: number;

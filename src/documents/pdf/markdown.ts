@@ -62,6 +62,7 @@ function joined(blocks: readonly Block[], levelOf: LevelOf): readonly Block[] {
 
 /** Index of the block that continues a paragraph; null if the paragraph is complete. */
 function continuationOf(block: TextBlock, blocks: readonly Block[], at: number, levelOf: LevelOf): number | null {
+  if (block.isBoxed === true) return null;
   const end = block.lines.at(-1)?.text ?? "";
   const isHyphenated = /\p{L}[-\u00ad]$/u.test(end);
   if (endsSentence(end) || isContentsEntry(end) || !(block.isFull || isHyphenated || /[\p{Ll},;]$/u.test(end)))
@@ -69,7 +70,7 @@ function continuationOf(block: TextBlock, blocks: readonly Block[], at: number, 
   for (let next = at + 1; next <= Math.min(at + BETWEEN_MAX, blocks.length - 1); next++) {
     const candidate = blocks[next];
     if (candidate === undefined || candidate.page > block.page + 1) return null;
-    if (candidate.kind === "table" || candidate.isAside) continue;
+    if (candidate.kind === "table" || candidate.isAside || candidate.isBoxed === true) continue;
     const start = candidate.lines[0]?.text ?? "";
     if (candidate.size < SMALLER * block.size || CAPTION.test(start)) continue;
     const isLike = candidate.size * SMALLER <= block.size && candidate.marker === null && levelOf(candidate) === null;

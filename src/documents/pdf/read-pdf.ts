@@ -264,8 +264,10 @@ function layOut(pages: readonly PageRows[], budget: Budget): Block[] {
       const whole = withWholeRows(segments);
       for (const segmentsOfRegion of regionsOf(whole.segments)) {
         const place = { page: number, region: regions++, isAside: layer > 0 };
-        for (const part of boxesApart(segmentsOfRegion).flatMap(tablesApart))
-          blocks.push(...blocksOf(rowsWithCells(whole.expand(part)), place));
+        for (const part of boxesApart(segmentsOfRegion).flatMap(tablesApart)) {
+          const isBoxed = part[0]?.box !== undefined;
+          blocks.push(...blocksOf(rowsWithCells(whole.expand(part)), { ...place, isBoxed }));
+        }
       }
     }
   }

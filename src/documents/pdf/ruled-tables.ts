@@ -164,11 +164,11 @@ function contentOf(segments: readonly Segment[], table: RuledTable) {
   return { captions, content };
 }
 
-/** Whether a row has names for all columns but the first, in which each row below has its own name. */
+/** Whether a row has names for all columns but the first, in which each row below has a text. */
 function isCrossed([corner, ...names]: readonly Cell[], rows: readonly (readonly Cell[])[]): boolean {
   const isName = ({ text }: Cell) => text !== "" && !isFigure(text);
   return (
-    corner?.text === "" && names.length > 1 && names.every(isName) && rows.every(([name]) => isName(name ?? EMPTY))
+    corner?.text === "" && names.length > 1 && names.every(isName) && rows.every(([name]) => (name?.text ?? "") !== "")
   );
 }
 

@@ -41,6 +41,10 @@ const SINGLE_ROWS_MAX = 3;
 const TABLE_ROWS_MAX = 500;
 /** Maximum distance between lines of a cell, in font sizes. */
 const CELL_LEADING_MAX = 1.7;
+/** Maximum distance of two lines that cannot stand below each other in one cell, in font sizes. */
+const OVERLAPPING_MAX = 0.9;
+/** Maximum distance of a further line of the last row, as a multiple of the largest distance of rows. */
+const FURTHER_LINE_MAX = 0.85;
 /** Minimum distance of a line from the row above, as a multiple of that from the row below to which it belongs. */
 const CLOSER_MIN = 1.2;
 /** Approximate width of a character in font sizes. */
@@ -149,7 +153,12 @@ function furtherLines(rows: readonly Row[]): number {
   for (const [at, row] of rows.entries()) {
     const above = rows[at - 1];
     const isClose = above !== undefined && row.baseline - above.baseline < CELL_LEADING_MAX * row.size;
+    const below = rows[at + 1];
+    const isOverlapping =
+      (above !== undefined && row.baseline - above.baseline < OVERLAPPING_MAX * row.size) ||
+      (below !== undefined && below.baseline - row.baseline < OVERLAPPING_MAX * row.size);
     if (row.segments.length > 1) cells = row;
+    else if (isOverlapping) count++;
     else if (isClose && cells?.segments.some(({ left }) => isAlignedLeft(left, row)) === true) count++;
   }
   return count;
@@ -191,17 +200,44 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
     else if (next === at || next - end >= SINGLE_ROWS_MAX || !isAlignedWithCell(row, rows[end - 1])) break;
   }
   if (end === at) return [];
-  // adds further lines of the last cell
+  // adds further lines of the last cells
   const [first, last] = [rows[at], rows[end - 1]];
+  const table = rows.slice(at, end);
   for (let below = rows[end]; below !== undefined && first !== undefined && last !== undefined; below = rows[end]) {
     const above = rows[end - 1] ?? last;
+    const distance = below.baseline - above.baseline;
+    const isIndented = below.left > first.left + 2 * below.size;
+    const isBelowCell = isIndented && last.segments.some(({ left }) => isAlignedLeft(left, below));
+    const isOverlapping = isIndented && distance < OVERLAPPING_MAX * below.size;
     const isInCell =
-      below.left > first.left + 2 * below.size && last.segments.some(({ left }) => isAlignedLeft(left, below));
-    if (below.segments.length > 1 || !isInCell || below.baseline - above.baseline > CELL_LEADING_MAX * below.size)
-      break;
+      isBelowCell ||
+      (isOverlapping && isBesideLabel(below, table)) ||
+      (distance < FURTHER_LINE_MAX * pitchMax && continuesFirstCell(below, above, table));
+    if (below.segments.length > 1 || !isInCell || distance > CELL_LEADING_MAX * below.size) break;
     end++;
   }
   return rows.slice(at, end);
+}
+
+/** Whether a line is aligned with a cell of the table that the last row has none of: its short cells are centred. */
+function isBesideLabel(line: Row, table: readonly Row[]): boolean {
+  const isAligned = ({ segments }: Row) => segments.some(({ left }) => isAlignedLeft(left, line));
+  return table.some(isAligned) && !isAligned(table.at(-1) ?? line);
+}
+
+/** Whether a line continues the first cell of the last row: its first word did not fit on the line above. */
+function continuesFirstCell(line: Row, above: Row, table: readonly Row[]): boolean {
+  const firsts = table.flatMap(({ segments: [cell] }) =>
+    cell !== undefined && isAlignedLeft(cell.left, line) ? [cell] : [],
+  );
+  const edge = Math.max(...firsts.map(({ right }) => right));
+  const next = Math.min(
+    ...table.flatMap(({ segments }) => segments.filter(({ left }) => left > edge).map(({ left }) => left)),
+  );
+  const [cell] = above.segments;
+  const word = /^\S+/.exec(line.text)?.[0].length ?? 0;
+  const isFull = cell !== undefined && cell.right + word * CHARACTER_WIDTH * line.size > edge;
+  return isFull && isAlignedLeft(cell.left, line) && line.right < next;
 }
 
 /** Whether a row is aligned with a cell above: at the left, at the right or centred. */
@@ -324,8 +360,12 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
       const word = /^\S+/.exec(below.text)?.[0].length ?? 0;
       return above.right + word * CHARACTER_WIDTH * size > (columns[column]?.to ?? 0);
     };
+    // lines that are so close stand in different cells of the same row
+    const isBeside = cells[index - 1]?.every(({ text }, column) => text === "" || row[column]?.text === "") === true;
+    const isOverlapping = isBeside && distance < OVERLAPPING_MAX * size;
     const isHeaderLine = records.length === 1 && index === 1 && isAllBold(row) && last !== undefined && isAllBold(last);
-    if (last !== undefined && isClose && (isHeaderLine || continuesCells(last, row, distance < 0.85 * pitch, isFull))) {
+    const isInCell = isOverlapping || isHeaderLine;
+    if (last !== undefined && isClose && (isInCell || continuesCells(last, row, distance < 0.85 * pitch, isFull))) {
       for (const [column, cell] of row.entries()) last[column] = joinedCell(last[column], cell);
     } else {
       records.push([...row]);
@@ -353,7 +393,8 @@ function beginsCellsBelow(
   const [above, distance] = [pitches[index - 1] ?? 0, pitches[index] ?? Number.POSITIVE_INFINITY];
   if (row === undefined || below === undefined || index === 0 || row[0]?.text !== "") return false;
   const isClose = distance < CELL_LEADING_MAX * size && above > CLOSER_MIN * distance;
-  const isContinued = row.every(({ text }, column) => text === "" || below[column]?.text !== "");
+  const isOverlapping = distance < OVERLAPPING_MAX * size;
+  const isContinued = isOverlapping || row.every(({ text }, column) => text === "" || below[column]?.text !== "");
   return isClose && isContinued && below[0]?.text !== "" && row.some(({ text }) => text !== "" && !isFigure(text));
 }
 

@@ -57,9 +57,13 @@ function formatted(cells: readonly (readonly [code: string, value: number])[]): 
   });
 }
 
-/** A row of three cells on a page. */
-const row3 = (y: number, ...texts: readonly string[]) =>
-  texts.flatMap((text, at) => (text === "" ? [] : lines([text], [60, 150, 400][at] ?? 0, y)));
+/** A row of cells on a page. */
+const rowAt =
+  (xs: readonly number[]) =>
+  (y: number, ...texts: readonly string[]) =>
+    texts.flatMap((text, at) => (text === "" ? [] : lines([text], xs[at] ?? 0, y)));
+const row3 = rowAt([60, 150, 400]);
+const wide3 = rowAt([60, 200, 340]);
 /** A check box of a form. */
 const box = (name: string, state: string) =>
   `/Subtype /Widget /FT /Btn /F 4 /T (${name}) /V ${state} /AS ${state} /AP << /N << /Yes << >> /Off << >> >> >>`;
@@ -263,6 +267,14 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   "controls of Word": [
+    [
+      "that are check boxes in a table, below the names of their columns",
+      "a.docx",
+      docx(
+        `<w:tbl>${row(run("Question"), run("Yes"), run("No"))}${row(run("Brakes tested"), run("☑"), run("☐"))}${row(run("Lights tested"), run("☐"), run("☑"))}</w:tbl><w:tbl>${row(run("☑"), run("Fire"))}${row(run("☐"), run("Flood"))}</w:tbl>`,
+      ),
+      ["Question: Lights tested | Yes: ☐ | No: ☑", "☑ | Fire\n☐ | Flood"],
+    ],
     [
       "in which nothing was entered",
       "a.docx",
@@ -597,6 +609,64 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
         "Purpose of the tool: Measures the thickness of plates and the diameter of tubes | Owner: Ines",
         "Tool: Torch | Purpose of the tool: Cuts steel up to 40 mm; needs a permit of the yard",
       ],
+    ],
+    [
+      "whose short cells stand in the middle of long ones",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...row3(100, "Course", "Content of the course", "Price"),
+            ...row3(118, "", "Knots, rules of the road and two", ""),
+            ...row3(130, "Sailing I", "trips with the boat of the", "240"),
+            ...row3(142, "", "school", ""),
+            ...row3(160, "", "Tacking, gybing and mooring under", ""),
+            ...row3(166, "Sailing II", "", "310"),
+            ...row3(172, "", "sail in various winds", ""),
+          ],
+        ],
+      }),
+      [
+        "Course: Sailing I | Content of the course: Knots, rules of the road and two trips with the boat of the school | Price: 240",
+        "Content of the course: Tacking, gybing and mooring under sail in various winds | Price: 310",
+      ],
+    ],
+    [
+      "whose first cell of the last row has a further line, in contrast to text below",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...wide3(100, "Task", "Person", "Cost"),
+            ...wide3(118, "Change the pump in the", "Ms Dahl", "1,200"),
+            ...lines(["cellar and test the pipes"], 60, 130),
+            ...wide3(148, "New paint", "Mr Voss", "300"),
+            ...wide3(166, "Repair of the crane as", "Lang & Co", "4,500"),
+            ...lines(["soon as parts arrive"], 60, 178),
+            ...lines(["The list is provisional, as prices of the yard change often."], 60, 208),
+          ],
+        ],
+      }),
+      ["Task: Repair of the crane as soon as parts arrive | Person: Lang & Co | Cost: 4,500", "\n\nThe list is"],
+    ],
+    [
+      "with borders, whose rows have times as names",
+      "a.pdf",
+      buildPdf({
+        pages: [
+          [
+            ...lines(["8-10", "10-12"], 64, 132, 20),
+            ...["Mon", "Tue", "Wed"].map((text, at) => ({ text, x: 134 + 60 * at, y: 114 })),
+            ...["Maths", "Art", "-"].map((text, at) => ({ text, x: 134 + 60 * at, y: 132 })),
+            ...["Latin", "Sport", "Music"].map((text, at) => ({ text, x: 134 + 60 * at, y: 156 })),
+          ],
+        ],
+        drawing: [
+          ...[100, 120, 140, 160].map((y) => `60 ${800 - y} m 310 ${800 - y} l S`),
+          ...[60, 130, 190, 250, 310].map((x) => `${x} 700 m ${x} 640 l S`),
+        ].join("\n"),
+      }),
+      ["10-12 | Mon: Latin | Tue: Sport | Wed: Music"],
     ],
     [
       "centred below their headings, which stay above them",
