@@ -1,6 +1,6 @@
 // `bun run test`: runs the tests of the project, and the native core's beside them. Its last line is `N passed, N
 // failed`; the line before says how many were skipped, if any. `--all` runs all cases of the long ones
-// (support/extent.ts). With other arguments, only `bun test` runs, with these arguments.
+// (support/extent.ts). With other arguments, such as a folder, only `bun test` runs: with these, and with all cases.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
@@ -70,7 +70,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-tests-"));
   // one server for all test files; it ends with this process
   const postgres = POSTGRES_MISSING === null ? { MNEME_TEST_POSTGRES_URL: await postgresServer() } : {};
-  const extent = process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
+  const extent = patterns.length > 0 || process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
   const report = join(folder, "junit.xml");
   try {
     // it takes as long as a few starts save

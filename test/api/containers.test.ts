@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { strToU8, type Zippable, zipSync } from "fflate";
 import { mail, mbox } from "../documents/fixtures/mail.ts";
 import { WORD_PORTS } from "../in-memory/ports.ts";
+import { testOfAll } from "../support/extent.ts";
 import { fileForm, formRequest } from "../support/forms.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -213,7 +214,8 @@ describe("a container that breaks a rule fails, and nothing of it is stored", ()
     ["a broken directory", "a.zip", () => zip(numbered(3)).subarray(0, -40), /damaged/],
   ];
   for (const [what, filename, bytes, message] of CASES) {
-    test(
+    const testOfSize = what === "540 MB" ? testOfAll : test;
+    testOfSize(
       what,
       async () => {
         const before = (await service.call("GET", "/v1/memories/count")).body.count;

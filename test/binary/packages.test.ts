@@ -22,6 +22,7 @@ import { hasProgram } from "../../scripts/release/tar.ts";
 import { release } from "../../scripts/release.ts";
 import { isRecord } from "../../src/kit/record.ts";
 import { VERSION } from "../../src/kit/version.ts";
+import { RUNS_ALL } from "../support/extent.ts";
 import { startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
 import { until } from "../support/until.ts";
@@ -62,7 +63,7 @@ async function expectComplete(command: string): Promise<void> {
   expect(models).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("mneme-e5-small") });
 }
 
-describe.skipIf(!isThere)("a release", () => {
+describe.skipIf(!isThere || !RUNS_ALL)("a release", () => {
   beforeAll(async () => {
     const only = ["archive", "npm", "wheel", "deb"];
     await release({ out, program, address: null, signingKey: null, only, isFast: true });

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import { folderBytes } from "../../src/binary/build.ts";
 import { isRecord } from "../../src/kit/record.ts";
+import { testOfAll } from "../support/extent.ts";
 import { connectHttp, connectStdio } from "../support/mcp.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
@@ -99,40 +100,49 @@ describe.skipIf(!isThere)("the program", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test("keeps data with every command, on a running server and without one, and prints help without data", async () => {
-    const mneme = (...argv: string[]) => {
-      const { stdout, stderr, exitCode } = Bun.spawnSync([program, ...argv], { cwd: folder, env: { TMPDIR: folder } });
-      // what takes longer on a busy machine says how far it is
-      return { exitCode, text: stdout.toString(), failure: stderr.toString().replace(/^\w+ +\d+ %, .*\n/gm, "") };
-    };
-    const done = { exitCode: 0, failure: "" };
-    const flags = ["--data-dir", dataDir];
-    const backups = join(folder, "backups");
-    const keep = (when: string) => {
-      expect(mneme("verify", ...flags)).toMatchObject({ ...done, text: expect.stringContaining("they fit together") });
-      expect(mneme("backup", backups, ...flags)).toMatchObject(done);
-      for (const vectors of [[], ["--vectors"]]) {
-        const file = join(folder, `${when}${vectors.length}.jsonl`);
-        expect(mneme("export", file, ...vectors, ...flags)).toMatchObject(done);
-        expect(readFileSync(file, "utf8")).toContain(sentence);
-      }
-      const again = mneme("import", join(folder, `${when}1.jsonl`), ...flags);
-      expect([again.exitCode, again.failure]).toEqual([1, expect.stringContaining("exists already")]);
-    };
-    const server = await start();
-    keep("served");
-    expect(mneme("forget", "user", "nobody", ...flags).failure).toContain('There is no user "nobody"');
-    expect(await server.stop()).toBe(0);
-    keep("stopped");
+  testOfAll(
+    "keeps data with every command, on a running server and without one, and prints help without data",
+    async () => {
+      const mneme = (...argv: string[]) => {
+        const { stdout, stderr, exitCode } = Bun.spawnSync([program, ...argv], {
+          cwd: folder,
+          env: { TMPDIR: folder },
+        });
+        // what takes longer on a busy machine says how far it is
+        return { exitCode, text: stdout.toString(), failure: stderr.toString().replace(/^\w+ +\d+ %, .*\n/gm, "") };
+      };
+      const done = { exitCode: 0, failure: "" };
+      const flags = ["--data-dir", dataDir];
+      const backups = join(folder, "backups");
+      const keep = (when: string) => {
+        expect(mneme("verify", ...flags)).toMatchObject({
+          ...done,
+          text: expect.stringContaining("they fit together"),
+        });
+        expect(mneme("backup", backups, ...flags)).toMatchObject(done);
+        for (const vectors of [[], ["--vectors"]]) {
+          const file = join(folder, `${when}${vectors.length}.jsonl`);
+          expect(mneme("export", file, ...vectors, ...flags)).toMatchObject(done);
+          expect(readFileSync(file, "utf8")).toContain(sentence);
+        }
+        const again = mneme("import", join(folder, `${when}1.jsonl`), ...flags);
+        expect([again.exitCode, again.failure]).toEqual([1, expect.stringContaining("exists already")]);
+      };
+      const server = await start();
+      keep("served");
+      expect(mneme("forget", "user", "nobody", ...flags).failure).toContain('There is no user "nobody"');
+      expect(await server.stop()).toBe(0);
+      keep("stopped");
 
-    expect(mneme("restore", backups, "--list").exitCode).toBe(0);
-    const restored = ["--data-dir", join(folder, "restored")];
-    expect(mneme("restore", backups, ...restored).exitCode).toBe(0);
-    const repaired = mneme("verify", "--repair", ...restored);
-    expect(repaired).toMatchObject({ exitCode: 0, text: expect.stringContaining("they fit together") });
-    const names = ["backup", "restore", "export", "import", "forget", "verify"];
-    for (const argv of [["help"], ...names.map((name) => [name, "--help"])]) {
-      expect(mneme(...argv)).toMatchObject({ ...done, text: expect.stringContaining("--data-dir") });
-    }
-  });
+      expect(mneme("restore", backups, "--list").exitCode).toBe(0);
+      const restored = ["--data-dir", join(folder, "restored")];
+      expect(mneme("restore", backups, ...restored).exitCode).toBe(0);
+      const repaired = mneme("verify", "--repair", ...restored);
+      expect(repaired).toMatchObject({ exitCode: 0, text: expect.stringContaining("they fit together") });
+      const names = ["backup", "restore", "export", "import", "forget", "verify"];
+      for (const argv of [["help"], ...names.map((name) => [name, "--help"])]) {
+        expect(mneme(...argv)).toMatchObject({ ...done, text: expect.stringContaining("--data-dir") });
+      }
+    },
+  );
 });

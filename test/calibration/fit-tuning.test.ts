@@ -18,6 +18,7 @@ import type { Embedder, Reranker } from "../../src/ports/models.ts";
 import { codeOf } from "../contract/stores.ts";
 import { WordModels } from "../in-memory/models.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { testOfAll } from "../support/extent.ts";
 import { ENGLISH, MODELS_DIR } from "../support/shipped-models.ts";
 
 const clock = systemClock;
@@ -54,49 +55,52 @@ async function fit(more: Partial<FitDependencies> = {}): Promise<RetrievalTuning
   }
 }
 
-test("scores with fitted curves are as often right as they say, and answerable questions pass the threshold", async () => {
-  const progress: (readonly [number, number])[] = [];
-  const own = { id: "own/0", owner: OWN_TEXTS, part: OWN_TEXTS, title: null, language: null, createdAt: null };
-  const tuning = await fit({
-    reranker,
-    texts: [{ ...own, content: "A text of a project, which no question asks for." }],
-    onProgress: (done, total) => void progress.push([done, total]),
-  });
-  expect(readdirSync(folder.path)).toEqual([]);
-  expect(tuning.calibration).toBe("fitted");
-  expect(progress.at(-1)?.[0]).toBe(progress.at(-1)?.[1] ?? -1);
-  for (const evidenceMin of Object.values(tuning.evidenceMin)) {
-    expect(evidenceMin).toBeGreaterThan(0.02);
-    expect(evidenceMin).toBeLessThan(0.6);
-  }
-
-  const samples = judgedSamples(["en"]);
-  await using scratch = await opened();
-  const store = new SampleStore({
-    ...{ index: scratch.index, embedder, reranker },
-    preparer,
-    languageOf: queryLanguage,
-    clock,
-  });
-  await store.store(samples.texts, new AbortController().signal);
-  for (const mode of ["fast", "hybrid", "balanced"] as const) {
-    const tops: { readonly score: number; readonly isRight: boolean }[] = [];
-    for (const { question, scope, relevant } of askingsOf(samples).filter(({ store: of }) => of === "all texts")) {
-      const { text, asOf } = question;
-      const { results } = await store.search({ text, asOf, scope, mode, changes: {}, tuning });
-      const [top] = results;
-      if (top !== undefined) tops.push({ score: top.score, isRight: relevant.has(top.memory.externalId ?? "") });
+testOfAll(
+  "scores with fitted curves are as often right as they say, and answerable questions pass the threshold",
+  async () => {
+    const progress: (readonly [number, number])[] = [];
+    const own = { id: "own/0", owner: OWN_TEXTS, part: OWN_TEXTS, title: null, language: null, createdAt: null };
+    const tuning = await fit({
+      reranker,
+      texts: [{ ...own, content: "A text of a project, which no question asks for." }],
+      onProgress: (done, total) => void progress.push([done, total]),
+    });
+    expect(readdirSync(folder.path)).toEqual([]);
+    expect(tuning.calibration).toBe("fitted");
+    expect(progress.at(-1)?.[0]).toBe(progress.at(-1)?.[1] ?? -1);
+    for (const evidenceMin of Object.values(tuning.evidenceMin)) {
+      expect(evidenceMin).toBeGreaterThan(0.02);
+      expect(evidenceMin).toBeLessThan(0.6);
     }
-    const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-    const [low, high] = [tops.filter(({ score }) => score < 0.5), tops.filter(({ score }) => score >= 0.5)];
-    expect(Math.abs(mean(tops.map(({ score }) => score)) - mean(tops.map((top) => Number(top.isRight))))).toBeLessThan(
-      0.12,
-    );
-    expect(mean(high.map((top) => Number(top.isRight)))).toBeGreaterThan(
-      mean(low.map((top) => Number(top.isRight))) + 0.2,
-    );
-  }
-});
+
+    const samples = judgedSamples(["en"]);
+    await using scratch = await opened();
+    const store = new SampleStore({
+      ...{ index: scratch.index, embedder, reranker },
+      preparer,
+      languageOf: queryLanguage,
+      clock,
+    });
+    await store.store(samples.texts, new AbortController().signal);
+    for (const mode of ["fast", "hybrid", "balanced"] as const) {
+      const tops: { readonly score: number; readonly isRight: boolean }[] = [];
+      for (const { question, scope, relevant } of askingsOf(samples).filter(({ store: of }) => of === "all texts")) {
+        const { text, asOf } = question;
+        const { results } = await store.search({ text, asOf, scope, mode, changes: {}, tuning });
+        const [top] = results;
+        if (top !== undefined) tops.push({ score: top.score, isRight: relevant.has(top.memory.externalId ?? "") });
+      }
+      const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+      const [low, high] = [tops.filter(({ score }) => score < 0.5), tops.filter(({ score }) => score >= 0.5)];
+      expect(
+        Math.abs(mean(tops.map(({ score }) => score)) - mean(tops.map((top) => Number(top.isRight)))),
+      ).toBeLessThan(0.12);
+      expect(mean(high.map((top) => Number(top.isRight)))).toBeGreaterThan(
+        mean(low.map((top) => Number(top.isRight))) + 0.2,
+      );
+    }
+  },
+);
 
 async function opened() {
   const scratch = await open(embedder);
@@ -109,7 +113,7 @@ test("a model of a language without samples is refused before it computes anythi
   expect(await codeOf(() => fit({ embedder: foreign }))).toBe("invalid_state");
 });
 
-test("a model with the same vector for all texts is refused", async () => {
+testOfAll("a model with the same vector for all texts is refused", async () => {
   const embed: Embedder["embed"] = async (texts) => {
     const vectors = new Float32Array(texts.length * 256);
     for (let at = 0; at < texts.length; at++) vectors[at * 256] = 1;

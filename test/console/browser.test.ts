@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { strToU8, zipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { KEY_SCOPES, type KeyScope } from "../../src/domain/scope.ts";
+import { representatives, testOfAll } from "../support/extent.ts";
 import { until } from "../support/until.ts";
 import { goTo, type InBrowser, NO_BROWSER, signIn, startInBrowser, violationsOf } from "./in-browser.ts";
 import { PAYLOADS } from "./payloads.ts";
@@ -58,16 +59,19 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test.each(["light", "dark"] as const)("every view has no violation of accessibility: %s", async (theme) => {
-    const other = await shown.open({ theme });
-    for (const view of [...VIEWS, "users/lena", "playground?q=Lena&modes=hybrid"]) {
-      await goTo(other, `#/${view}`);
-      expect([view, await violationsOf(other, theme === "dark" ? "color-contrast" : null)]).toEqual([view, []]);
-    }
-    await other.close();
-  });
+  test.each(representatives(["light", "dark"] as const, () => "any"))(
+    "every view has no violation of accessibility: %s",
+    async (theme) => {
+      const other = await shown.open({ theme });
+      for (const view of [...VIEWS, "users/lena", "playground?q=Lena&modes=hybrid"]) {
+        await goTo(other, `#/${view}`);
+        expect([view, await violationsOf(other, theme === "dark" ? "color-contrast" : null)]).toEqual([view, []]);
+      }
+      await other.close();
+    },
+  );
 
-  test("every view fits a width of 390 and of 2,560 pixels", async () => {
+  testOfAll("every view fits a width of 390 and of 2,560 pixels", async () => {
     for (const width of [390, 2560]) {
       const other = await shown.open({ width });
       for (const view of VIEWS) {
@@ -79,7 +83,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     }
   });
 
-  test("works below a path, and keeps the key when the page is loaded again", async () => {
+  testOfAll("works below a path, and keeps the key when the page is loaded again", async () => {
     const other = await shown.open({ isBelow: true, at: "#/memories?userId=lena" });
     await other.getByRole("link", { name: "Lena prefers meetings before noon." }).waitFor();
     await other.reload();
@@ -89,7 +93,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("reads by itself what failed while the server was away", async () => {
+  testOfAll("reads by itself what failed while the server was away", async () => {
     shown.isAway = true;
     await goTo(page, "#/users");
     await page.getByRole("button", { name: "Retry" }).waitFor();
@@ -121,7 +125,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("what a result should be becomes a case, and a run of all cases shows its figures", async () => {
+  testOfAll("what a result should be becomes a case, and a run of all cases shows its figures", async () => {
     await goTo(page, "#/playground?q=When+does+Lena+like+to+meet%3F&modes=hybrid");
     await page.getByRole("button", { name: "Mark as the expected result" }).first().click();
     await page.getByRole("button", { name: "Open cases" }).click();
@@ -138,7 +142,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByText("No cases yet").waitFor();
   });
 
-  test("the map shows each memory as a point, and keys go from one to the next and open it", async () => {
+  testOfAll("the map shows each memory as a point, and keys go from one to the next and open it", async () => {
     await goTo(page, "#/map");
     const map = page.getByRole("application", { name: /^Map of \d+ memories/ });
     await map.focus();
@@ -185,7 +189,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByText("Nothing stored answers this.").waitFor();
   });
 
-  test("each new chat begins empty, also right after a question, and stands out in the list", async () => {
+  testOfAll("each new chat begins empty, also right after a question, and stands out in the list", async () => {
     const other = await shown.open({ at: "#/ask?userId=lena" });
     const askAnew = async (question: string) => {
       await other.getByText("What would you like to know?").waitFor();
@@ -203,7 +207,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("columns never collapse, and texts from right to left run so", async () => {
+  testOfAll("columns never collapse, and texts from right to left run so", async () => {
     await goTo(page, "#/memories?userId=omar");
     const widths = await page
       .locator(".grid-head [role=columnheader]")
@@ -272,28 +276,35 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await confined.close();
   });
 
-  test.each<[string, readonly KeyScope[], string | undefined]>([
-    ...KEY_SCOPES.map((scope): [string, KeyScope[], undefined] => [scope, [scope], undefined]),
+  const rights: readonly (readonly [name: string, scopes: readonly KeyScope[], userId: string | undefined])[] = [
+    ...KEY_SCOPES.map((scope) => [scope, [scope], undefined] as const),
     ["everything, of one user", ["*", "admin"], "lena"],
     ["reading, of one user", ["memories:read", "users:read", "chats:read"], "lena"],
-  ])("a key with %s asks for nothing that it may not have, and no link leads nowhere", async (_, scopes, userId) => {
-    const before = shown.refused.length;
-    const key = shown.mneme.addKey(scopes, undefined, userId === undefined ? {} : { userId });
-    const other = await shown.open({ key });
-    const names = await other.locator("nav a").evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
-    for (const at of [...names, ...(names.includes("#/users") ? ["#/users/lena"] : [])]) {
-      await goTo(other, at);
-      await other.waitForLoadState("networkidle");
-      const links = await other
-        .locator("main a[href^='#/']")
-        .evaluateAll((all) => all.map((link) => `#/${/^#\/(\w*)/.exec(link.getAttribute("href") ?? "")?.[1]}`));
-      expect([at, links.filter((link) => !names.includes(link))]).toEqual([at, []]);
-    }
-    expect(shown.refused.slice(before)).toEqual([]);
-    await other.close();
-  });
+  ];
+  const someRights = representatives(rights, ([, , userId]) => (userId === undefined ? "a scope" : "of a user"));
+  test.each(someRights)(
+    "a key with %s asks for nothing that it may not have, and no link leads nowhere",
+    async (_, scopes, userId) => {
+      const before = shown.refused.length;
+      const key = shown.mneme.addKey(scopes, undefined, userId === undefined ? {} : { userId });
+      const other = await shown.open({ key });
+      const names = await other
+        .locator("nav a")
+        .evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+      for (const at of [...names, ...(names.includes("#/users") ? ["#/users/lena"] : [])]) {
+        await goTo(other, at);
+        await other.waitForLoadState("networkidle");
+        const links = await other
+          .locator("main a[href^='#/']")
+          .evaluateAll((all) => all.map((link) => `#/${/^#\/(\w*)/.exec(link.getAttribute("href") ?? "")?.[1]}`));
+        expect([at, links.filter((link) => !names.includes(link))]).toEqual([at, []]);
+      }
+      expect(shown.refused.slice(before)).toEqual([]);
+      await other.close();
+    },
+  );
 
-  test("signing in asks for the key and its project, and nothing in vain", async () => {
+  testOfAll("signing in asks for the key and its project, and nothing in vain", async () => {
     const other = await shown.open({ key: null });
     const asked: string[] = [];
     other.on("request", (request) => asked.push(new URL(request.url()).pathname));
@@ -303,23 +314,26 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("the reference fits a phone, names the server, searches, and tries an operation with the key of the console", async () => {
-    const other = await shown.open({ width: 390 });
-    await other.goto(`${shown.url}docs#countMemories`);
-    expect(await other.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-    expect(await other.getByText(`API=${shown.url}v1`).count()).toBe(1);
-    await other.locator("details.menu > summary").click();
-    await other.getByLabel("Search the contents").last().fill("count memories");
-    expect(await other.locator("details.menu nav li:visible").count()).toBe(1);
-    await other.locator("details.menu nav li:visible a").click();
-    await other.locator("#countMemories").getByRole("button", { name: "Try it" }).click();
-    await other.getByRole("button", { name: "Send GET" }).click();
-    await other.getByText('"count":').last().waitFor();
-    expect(await other.getByLabel("Answer").last().textContent()).toStartWith("200");
-    await other.getByRole("link", { name: "Console" }).last().click();
-    await other.locator(".shell").waitFor();
-    await other.close();
-  });
+  testOfAll(
+    "the reference fits a phone, names the server, searches, and tries an operation with the key of the console",
+    async () => {
+      const other = await shown.open({ width: 390 });
+      await other.goto(`${shown.url}docs#countMemories`);
+      expect(await other.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+      expect(await other.getByText(`API=${shown.url}v1`).count()).toBe(1);
+      await other.locator("details.menu > summary").click();
+      await other.getByLabel("Search the contents").last().fill("count memories");
+      expect(await other.locator("details.menu nav li:visible").count()).toBe(1);
+      await other.locator("details.menu nav li:visible a").click();
+      await other.locator("#countMemories").getByRole("button", { name: "Try it" }).click();
+      await other.getByRole("button", { name: "Send GET" }).click();
+      await other.getByText('"count":').last().waitFor();
+      expect(await other.getByLabel("Answer").last().textContent()).toStartWith("200");
+      await other.getByRole("link", { name: "Console" }).last().click();
+      await other.locator(".shell").waitFor();
+      await other.close();
+    },
+  );
 
   test("files are uploaded with their progress, and a first visit ends with an answered question", async () => {
     const { key } = (await shown.mneme.call("POST", "/v1/projects", { name: "First visit" })).body;
@@ -355,39 +369,42 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("the files in an archive are listed and opened, and the archive is downloaded as it was uploaded", async () => {
-    const { key } = (await shown.mneme.call("POST", "/v1/projects", { name: "Archive" })).body;
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    await fetch(`${shown.url}v1/project`, { method: "PUT", headers, body: JSON.stringify({ keep_files: true }) });
-    const archive = Buffer.from(
-      zipSync({
-        "readings/may.txt": strToU8("In May the gauge measured 3.2 metres."),
-        "readings/june.txt": strToU8("In June the gauge measured 2.9 metres."),
-      }),
-    );
-    const other = await shown.open({ key, at: "#/memories?add=files" });
-    const name = "readings.zip";
-    await other
-      .getByLabel("Files", { exact: true })
-      .setInputFiles([{ name, mimeType: "application/zip", buffer: archive }]);
-    await other.getByRole("button", { name: "Upload 1 file" }).click();
-    const row = other.getByRole("dialog").getByRole("listitem").filter({ hasText: name });
-    await row.getByText("completed").waitFor();
-    await row.getByRole("link", { name }).click();
-    const parts = other.getByRole("region", { name: "2 files in this file" });
-    await parts.getByRole("link", { name: "readings/june.txt" }).waitFor();
-    const [download] = await Promise.all([
-      other.waitForEvent("download"),
-      other.getByRole("button", { name: /Download/ }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe(name);
-    expect(readFileSync((await download.path()) ?? "").equals(archive)).toBe(true);
-    await parts.getByRole("link", { name: "readings/may.txt" }).click();
-    await other.getByText("In May the gauge measured 3.2 metres.").first().waitFor();
-    await other.getByRole("link", { name: "Open it" }).click(); // back to the archive
-    await parts.getByRole("link", { name: "readings/june.txt" }).waitFor();
-    await other.close();
-  });
+  testOfAll(
+    "the files in an archive are listed and opened, and the archive is downloaded as it was uploaded",
+    async () => {
+      const { key } = (await shown.mneme.call("POST", "/v1/projects", { name: "Archive" })).body;
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      await fetch(`${shown.url}v1/project`, { method: "PUT", headers, body: JSON.stringify({ keep_files: true }) });
+      const archive = Buffer.from(
+        zipSync({
+          "readings/may.txt": strToU8("In May the gauge measured 3.2 metres."),
+          "readings/june.txt": strToU8("In June the gauge measured 2.9 metres."),
+        }),
+      );
+      const other = await shown.open({ key, at: "#/memories?add=files" });
+      const name = "readings.zip";
+      await other
+        .getByLabel("Files", { exact: true })
+        .setInputFiles([{ name, mimeType: "application/zip", buffer: archive }]);
+      await other.getByRole("button", { name: "Upload 1 file" }).click();
+      const row = other.getByRole("dialog").getByRole("listitem").filter({ hasText: name });
+      await row.getByText("completed").waitFor();
+      await row.getByRole("link", { name }).click();
+      const parts = other.getByRole("region", { name: "2 files in this file" });
+      await parts.getByRole("link", { name: "readings/june.txt" }).waitFor();
+      const [download] = await Promise.all([
+        other.waitForEvent("download"),
+        other.getByRole("button", { name: /Download/ }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(name);
+      expect(readFileSync((await download.path()) ?? "").equals(archive)).toBe(true);
+      await parts.getByRole("link", { name: "readings/may.txt" }).click();
+      await other.getByText("In May the gauge measured 3.2 metres.").first().waitFor();
+      await other.getByRole("link", { name: "Open it" }).click(); // back to the archive
+      await parts.getByRole("link", { name: "readings/june.txt" }).waitFor();
+      await other.close();
+    },
+  );
 
   test("a key is made for a purpose, shown once with code, rotated and revoked", async () => {
     await goTo(page, "#/keys?new=1");
@@ -413,7 +430,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await until("the row is gone", async () => (await row.count()) === 0);
   });
 
-  test("another language is chosen once and kept, and Arabic turns the page around", async () => {
+  testOfAll("another language is chosen once and kept, and Arabic turns the page around", async () => {
     const other = await shown.open({ at: "#/memories" });
     await other.getByRole("button", { name: "Language" }).click();
     await other.getByRole("menuitemradio", { name: /Deutsch/ }).click();
@@ -431,7 +448,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("entities are found, followed to their passages, joined by a path, renamed and merged", async () => {
+  testOfAll("entities are found, followed to their passages, joined by a path, renamed and merged", async () => {
     const { key } = (await shown.mneme.call("POST", "/v1/projects", { name: "Graph" })).body;
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     for (const content of [
@@ -469,7 +486,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await other.close();
   });
 
-  test("the command palette goes to views and finds memories", async () => {
+  testOfAll("the command palette goes to views and finds memories", async () => {
     await goTo(page, "#/home");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("webho");
@@ -485,7 +502,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("heading", { name: ARABIC }).waitFor();
   });
 
-  test("at rest it asks at most 60 times a minute", async () => {
+  testOfAll("at rest it asks at most 60 times a minute", async () => {
     const other = await shown.open({ hasClock: true, at: "#/home" });
     const before = shown.requests;
     for (let second = 0; second < 60; second += 1) {

@@ -20,6 +20,7 @@ import { giveUpImports, IMPORT_MS_MAX } from "../../src/stores/copies/import.ts"
 import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { type EmptyDatabase, emptyDatabase, withPostgres } from "../stores/open-postgres.ts";
+import { RUNS_ALL } from "../support/extent.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { changeRows, storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
@@ -212,7 +213,8 @@ withPostgres("commands on copies", () => {
     await stop();
   });
 
-  describe.each(["embedded", "postgres"] as const)("on the %s store", (kind) => {
+  // the other tests of this folder use the embedded store
+  describe.each(RUNS_ALL ? (["embedded", "postgres"] as const) : (["postgres"] as const))("on the %s store", (kind) => {
     let place: Place;
     let server: Awaited<ReturnType<typeof serve>>;
     beforeAll(async () => {

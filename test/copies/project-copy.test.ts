@@ -10,6 +10,7 @@ import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { exportProject, importProject } from "../../src/cli/project-copy.ts";
 import { listenForCommands } from "../../src/compose/control-socket.ts";
 import { parseJson } from "../../src/kit/exact-json.ts";
+import { representatives } from "../support/extent.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { until } from "../support/until.ts";
@@ -324,7 +325,7 @@ describe("an exported project", () => {
       ],
       ["without length", ({ data }) => ({ data: Buffer.alloc(Buffer.from(data, "base64").length).toString("base64") })],
     ];
-    for (const [what, change] of others) {
+    for (const [what, change] of representatives(others, () => "any")) {
       test(`${what}: they are computed again`, async () => {
         const records = all().map((record) => (record.type === "vectors" ? { ...record, ...change(record) } : record));
         const back = await afterImport(rewritten("other.jsonl", records));

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { strToU8, zipSync } from "fflate";
+import { testOfAll } from "../support/extent.ts";
 import { fileForm, formRequest } from "../support/forms.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH } from "../support/shipped-models.ts";
@@ -71,7 +72,7 @@ test("a deletion that is killed goes on after each start, and counts each memory
   await server.kill();
 });
 
-test("a deletion of archives that is killed goes on, and no file in an archive is left without it", async () => {
+testOfAll("a deletion of archives that is killed goes on, and no file in an archive is left without it", async () => {
   const [archives, files] = [12, 120];
   const dataDir = newFolder();
   let server = await start(dataDir);

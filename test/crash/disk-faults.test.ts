@@ -3,13 +3,13 @@
 // running and works again when the disk does. MNEME_TEST_DISK_FAULTS sets the number of faults.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { rounds } from "../support/extent.ts";
+import { rounds, testOfAll } from "../support/extent.ts";
 import { seeded } from "../support/seeded.ts";
 import { type Fault, type Operation, whyNoFaults } from "./faults/faults.ts";
 import { describe as textOf } from "./oracle/oracle.ts";
 import { Stage } from "./stage.ts";
 
-const FAULTS = rounds("MNEME_TEST_DISK_FAULTS", { all: 5, short: 2 });
+const FAULTS = rounds("MNEME_TEST_DISK_FAULTS", { all: 5, short: 1 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 /** Answers during a fault, acknowledged changes after it, and file operations before it at most. */
 const ANSWERS = 60;
@@ -65,5 +65,5 @@ describe.skipIf(reason !== null)(`faults of the disk (MNEME_TEST_SEED=${SEED})`,
       trial({ operations, skip, action: { kind: "fail", error, lasts } }));
   }
 
-  test("a slow disk", () => trial({ operations: ["write", "sync"], action: { kind: "delay", ms: SLOW_MS } }));
+  testOfAll("a slow disk", () => trial({ operations: ["write", "sync"], action: { kind: "delay", ms: SLOW_MS } }));
 });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { isRecord, type JsonRecord } from "../../src/kit/record.ts";
+import { testOfAll } from "../support/extent.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
 import { until } from "../support/until.ts";
@@ -115,7 +116,7 @@ test("an upgrade is killed and goes on at the next start, while every search and
   }
 });
 
-test("killed at any time around the swap, one of the models is live and finds everything", async () => {
+testOfAll("killed at any time around the swap, one of the models is live and finds everything", async () => {
   let server = await start(MULTILINGUAL);
   for (const [round, model] of [ENGLISH, MULTILINGUAL, ENGLISH].entries()) {
     expect((await changeTo(server, model)).status).toBe(202);

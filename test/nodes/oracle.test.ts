@@ -14,7 +14,7 @@ import { ENGLISH } from "../support/shipped-models.ts";
 import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { Pair } from "./pair.ts";
 
-const KILLS = rounds("MNEME_TEST_NODE_KILLS", { all: 2, short: 1 });
+const KILLS = rounds("MNEME_TEST_NODE_KILLS", { all: 2, short: 0 });
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const WRITERS = 6;
 /** Acknowledged changes before a kill, at most. */
@@ -23,7 +23,7 @@ const SEARCHES_MAX = 20;
 const KILL_MS = 300_000;
 
 withPostgres("kills of nodes", () => {
-  test(
+  test.skipIf(KILLS === 0)(
     `${KILLS} kills of either node lose nothing acknowledged, bring nothing back and leave no job (MNEME_TEST_SEED=${SEED})`,
     async () => {
       const random = seeded(SEED);

@@ -11,6 +11,7 @@ import { optionalModelFolder } from "../../src/compose/optional-models.ts";
 import { recognisedAt } from "../../src/documents/recognition.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type DocumentFile, ReadFailure, UnreadPictures } from "../../src/ports/document-reader.ts";
+import { representatives } from "../support/extent.ts";
 import { until } from "../support/until.ts";
 
 const FIXTURES = join(import.meta.dir, "fixtures");
@@ -154,11 +155,12 @@ const MODELS = optionalModelFolder("ocr", { modelsDir: join(import.meta.dir, "..
 if (MODELS === null) process.stderr.write("skipped: tests with text recognition; npx -y bun run setup installs it\n");
 
 describe.skipIf(MODELS === null)("with the models", () => {
-  test.each([
+  const files = [
     ["note.png", "image/png"],
     ["note.tif", "image/tiff"],
     ["note.pdf", "application/pdf"],
-  ])("%s is read, with its confidence", async (filename, mediaType) => {
+  ] as const;
+  test.each(representatives(files, () => "any"))("%s is read, with its confidence", async (filename, mediaType) => {
     const documents = createDocumentReader({ log: createLog("silent") });
     closers.push(() => documents.close());
     const pictures = recogniser({ modelFolder: () => MODELS, command: undefined });

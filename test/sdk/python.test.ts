@@ -119,26 +119,27 @@ describe.skipIf(python === null)(`Python's clients${withPython}`, () => {
     expect(output).toContain("OK");
   });
 
-  test.each([
-    ["sync", false],
-    ["async", true],
-  ] as const)("every method of the %s client works on a real server, and so does the README", async (client, tours) => {
-    await using running = await startServer({ environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } });
-    const environment = { ...environmentOf(running), CLIENT: client };
-    const output = await outputOf(join(ROOT, "test/sdk/python_calls.py"), environment);
-    expect(JSON.parse(output)[client]).toBeGreaterThan(90);
-    expect((await operationsCalled(running)).missing).toEqual([]);
-    if (!tours) return;
-    const file = join(folder, "readme.py");
-    writeFileSync(file, documentedCode("sdk/python/README.md", "python", receiver));
-    const tour = await outputOf(file, environment);
-    expect(tour).toContain("under the blue pot");
-    expect(tour).toContain(`The handbook ${receiver.origin}/handbook`);
-    expect(tour).toContain("cook monday\n1 of 1 deleted");
-    expect(tour).toContain("memory_not_found 404");
-    writeFileSync(file, documentedCode("docs/sdk.md", "python", receiver));
-    expect(await outputOf(file, environment)).toBe("The handbook\nThe soup needs more salt.\ncompleted 1\n");
-  });
+  // the methods of one are generated from those of the other
+  test.each([...(RUNS_ALL ? ([["sync", false]] as const) : []), ["async", true] as const])(
+    "every method of the %s client works on a real server, and so does the README",
+    async (client, tours) => {
+      await using running = await startServer({ environment: { MNEME_WEBHOOK_ALLOW: "127.0.0.1" } });
+      const environment = { ...environmentOf(running), CLIENT: client };
+      const output = await outputOf(join(ROOT, "test/sdk/python_calls.py"), environment);
+      expect(JSON.parse(output)[client]).toBeGreaterThan(90);
+      expect((await operationsCalled(running)).missing).toEqual([]);
+      if (!tours) return;
+      const file = join(folder, "readme.py");
+      writeFileSync(file, documentedCode("sdk/python/README.md", "python", receiver));
+      const tour = await outputOf(file, environment);
+      expect(tour).toContain("under the blue pot");
+      expect(tour).toContain(`The handbook ${receiver.origin}/handbook`);
+      expect(tour).toContain("cook monday\n1 of 1 deleted");
+      expect(tour).toContain("memory_not_found 404");
+      writeFileSync(file, documentedCode("docs/sdk.md", "python", receiver));
+      expect(await outputOf(file, environment)).toBe("The handbook\nThe soup needs more salt.\ncompleted 1\n");
+    },
+  );
 });
 
 test.skipIf(python === null || !RUNS_ALL).each([

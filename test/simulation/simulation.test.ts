@@ -5,10 +5,11 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { UnsyncedDatabase } from "../in-memory/unsynced-database.ts";
+import { rounds } from "../support/extent.ts";
 import { TEST_TIMEOUT_MS } from "../support/until.ts";
 import { type Plot, plotOf, simulate, type Trouble, type Violation } from "./simulation.ts";
 
-const SIMULATIONS = Number(process.env.MNEME_TEST_SIMULATIONS ?? 300);
+const SIMULATIONS = rounds("MNEME_TEST_SIMULATIONS", { all: 300, short: 100 });
 const FIRST_SEED = Number(process.env.MNEME_TEST_SEED ?? 1);
 /** A long run must not be stopped by the timeout of a test. */
 const TIMEOUT_MS = Math.max(TEST_TIMEOUT_MS, 60_000 + SIMULATIONS * 500);

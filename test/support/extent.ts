@@ -1,5 +1,6 @@
-// How much the long tests do. `npx -y bun run test --all`, which .ci/run calls, runs all of each. Without it, they run
-// one case of each family and fewer random rounds, so that all tests together take minutes.
+// How much the long tests do. `npx -y bun run test --all`, which .ci/run calls, runs all of each, and so does
+// `npx -y bun run test FOLDER`. Otherwise they run one case of each family and fewer random rounds, or are left to a
+// run of all, so that all tests together take minutes.
 
 import { test } from "bun:test";
 import { seeded } from "./seeded.ts";
@@ -15,11 +16,14 @@ export function rounds(variable: string, { all, short }: { readonly all: number;
   return Number(process.env[variable] ?? (RUNS_ALL ? all : short));
 }
 
-/** All cases in a run of all; otherwise one of each family, which the seed chooses. */
+/**
+ * All cases in a run of all; otherwise one of each family, which the seed chooses.
+ * @param seed default: another one in each run
+ */
 export function representatives<Case>(
   cases: readonly Case[],
   familyOf: (one: Case) => string,
-  seed: number,
+  seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
 ): readonly Case[] {
   if (RUNS_ALL) return cases;
   const chance = seeded(seed);

@@ -1,8 +1,9 @@
 // Two nodes behind HAProxy are replaced one after the other under load: no request fails.
 
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import { emptyDatabase } from "../../stores/open-postgres.ts";
 import { temporaryFolder } from "../../stores/temporary-folder.ts";
+import { testOfAll } from "../../support/extent.ts";
 import { POSTGRES_MISSING } from "../../support/postgres.ts";
 import { type RunningServer, startServer, TEST_KEY } from "../../support/server.ts";
 import { ENGLISH } from "../../support/shipped-models.ts";
@@ -16,7 +17,7 @@ const REQUESTS = 60;
 const missing = POSTGRES_MISSING ?? HAPROXY_MISSING;
 
 describe.skipIf(missing !== null)(`a rolling upgrade${missing === null ? "" : ` (${missing})`}`, () => {
-  test("of two nodes behind HAProxy fails no request", async () => {
+  testOfAll("of two nodes behind HAProxy fails no request", async () => {
     const database = await emptyDatabase();
     const folders = [temporaryFolder(), temporaryFolder()];
     const ports = [freePort(), freePort()] as const;
