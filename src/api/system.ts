@@ -25,10 +25,24 @@ export function systemOperation(system: SystemService): Operation {
 
 /** Converts the state of the server to the schema `System`. */
 export function systemView(state: SystemState): View<typeof schema.System> {
-  const { version, startedAt, threads, lanes, queue, lastMinute, lastHour, sizes, isDiskFull, memory, nodes } = state;
+  const {
+    version,
+    startedAt,
+    threads,
+    lanes,
+    warnings,
+    queue,
+    lastMinute,
+    lastHour,
+    sizes,
+    isDiskFull,
+    memory,
+    nodes,
+  } = state;
   return {
     ...{ version, started_at: isoTime(startedAt), threads },
     lanes: lanes.map(({ rssBytes, inFlight, ...lane }) => ({ ...lane, rss_bytes: rssBytes, in_flight: inFlight })),
+    warnings,
     queue: {
       searches_in_progress: queue.searches.inProgress,
       searches_waiting: queue.searches.waiting,

@@ -110,12 +110,13 @@ function exitCodeOf(system: SystemAnswer | null): number {
 }
 
 /** What keeps a server from doing all of its work, in sentences. */
-export function problemsOf({ lanes, disk, nodes, threads, queue }: SystemAnswer): readonly string[] {
+export function problemsOf({ lanes, warnings, disk, nodes, threads, queue }: SystemAnswer): readonly string[] {
   const down = lanes.filter(({ status }) => status !== "up" && status !== "draining");
   return [
     ...threads.filter(({ state }) => state !== "up").map(({ id }) => `Thread ${id} is stopping.`),
     ...(lanes.length > 0 && down.length === lanes.length ? ["No lane is up: searches wait for the models."] : []),
     ...(down.length > 0 && down.length < lanes.length ? [`${down.length} of ${lanes.length} lanes are not up.`] : []),
+    ...warnings.map((warning) => `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`),
     ...(disk.is_full ? ["The disk is full: new data is refused. Free space, or delete memories."] : []),
     ...(!disk.is_full && disk.free_bytes < disk.total_bytes * FREE_MIN
       ? [`The disk is nearly full: ${readableBytes(disk.free_bytes)} are free.`]

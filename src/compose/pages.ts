@@ -14,6 +14,7 @@ import { once } from "../kit/once.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
 import { METRICS_CONTENT_TYPE, type Metrics } from "../metrics.ts";
 import type { ModelProblems } from "../ports/models.ts";
+import { serverWarnings } from "./server-warnings.ts";
 
 /** Value of `status` at `/ready` on a full disk. */
 const DISK_FULL = "the disk is full: new data is refused; delete memories, or free space on the server's disk";
@@ -121,12 +122,7 @@ function readiness(
   const areModelsUp = lanes.some(({ status }) => status === "up" || status === "draining");
   const lacking = isDiskFull ? DISK_FULL : areModelsUp ? null : "waiting for the models";
   const reason = isStopping ? "stopping" : lacking;
-  const warnings = [
-    ...[...new Set(lanes.flatMap(({ gpuFallback }) => gpuFallback ?? []))].map(
-      (why) => `the GPU cannot be used, so the CPU computes: ${why}`,
-    ),
-    ...[...problems].map(([id, why]) => `the model ${id} cannot be used: ${why}`),
-  ];
+  const warnings = serverWarnings(lanes, problems);
   return {
     status: reason === null ? 200 : 503,
     body: { status: reason ?? "ready", ...(warnings.length > 0 && { warnings }), lanes: lanes.map(laneView), threads },

@@ -156,7 +156,7 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
   const stopping = () => isStopping;
   let threads: RequestThreads | null = null;
   const threadStates = () => threads?.states ?? [{ id: "main", state: isStopping ? "stopping" : "up" } as const];
-  const system = createSystem(surroundings, { storage, coordination, models, queue, threads: threadStates });
+  const system = createSystem(surroundings, { storage, coordination, models, registry, queue, threads: threadStates });
   const operations = createOperations(
     surroundings,
     {

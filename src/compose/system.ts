@@ -3,11 +3,13 @@
 import { dataSizes } from "../adapters/embedded/data-sizes.ts";
 import type { ThreadState } from "../domain/system.ts";
 import { VERSION } from "../kit/version.ts";
+import type { ModelRegistry } from "../models/registry.ts";
 import type { Coordination } from "../ports/coordination.ts";
 import type { SearchQueue } from "../services/search-queue.ts";
 import { SystemService } from "../services/system.ts";
 import { lastBackup } from "./last-backup.ts";
 import type { Models } from "./models.ts";
+import { serverWarnings } from "./server-warnings.ts";
 import type { Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -18,11 +20,12 @@ export function createSystem(
     readonly storage: Storage;
     readonly coordination: Coordination;
     readonly models: Pick<Models, "laneStatus">;
+    readonly registry: Pick<ModelRegistry, "problems">;
     readonly queue: SearchQueue;
     readonly threads: () => readonly ThreadState[];
   },
 ): SystemService {
-  const { storage, coordination, models, queue, threads } = uses;
+  const { storage, coordination, models, registry, queue, threads } = uses;
   const { memories, relations, activity } = storage.stores;
   return new SystemService({
     version: VERSION,
@@ -31,6 +34,7 @@ export function createSystem(
       models.laneStatus().map(({ name, status, restarts, rssBytes, provider, inFlight }) => {
         return { name, status, restarts, rssBytes, provider, inFlight };
       }),
+    warnings: () => serverWarnings(models.laneStatus(), registry.problems()),
     searches: () => queue.load(),
     memories: () => memories.counts(),
     relations: () => relations.waiting(),

@@ -24,6 +24,8 @@ export interface SystemState {
   readonly startedAt: number;
   readonly threads: readonly ThreadState[];
   readonly lanes: readonly LaneView[];
+  /** What limits the server, in words. */
+  readonly warnings: readonly string[];
   readonly queue: QueueState;
   readonly lastMinute: RecentCounts;
   readonly lastHour: HourCounts;
@@ -40,6 +42,7 @@ export interface SystemDependencies {
   readonly version: string;
   readonly threads: () => readonly ThreadState[];
   readonly lanes: () => readonly LaneView[];
+  readonly warnings: () => readonly string[];
   readonly searches: () => QueueLoad;
   readonly memories: () => Eventually<{ readonly processing: number; readonly failed: number }>;
   readonly relations: () => Eventually<number>;
@@ -64,7 +67,7 @@ export class SystemService {
 
   /** The present state; sizes are at most five seconds old. */
   async read(): Promise<SystemState> {
-    const { version, threads, lanes, searches, recent, hour, isDiskFull, lastBackupAt } = this.uses;
+    const { version, threads, lanes, warnings, searches, recent, hour, isDiskFull, lastBackupAt } = this.uses;
     const [counts, relations, sizes, memory, nodes] = await Promise.all([
       this.uses.memories(),
       this.uses.relations(),
@@ -73,7 +76,7 @@ export class SystemService {
       this.uses.nodes(),
     ]);
     return {
-      ...{ version, startedAt: this.#startedAt, threads: threads(), lanes: lanes() },
+      ...{ version, startedAt: this.#startedAt, threads: threads(), lanes: lanes(), warnings: warnings() },
       queue: { searches: searches(), processing: counts.processing, failed: counts.failed, relations },
       ...{
         lastMinute: recent(),

@@ -19,6 +19,7 @@ const WELL: SystemAnswer = {
   started_at: "2026-11-29T09:00:00.000Z",
   threads: [{ id: "main", state: "up" }],
   lanes: [{ name: "lane-0", status: "up", restarts: 1, rss_bytes: 188_000_000, provider: "cpu", in_flight: 2 }],
+  warnings: [],
   queue: {
     ...{ searches_in_progress: 1, searches_waiting: 0, memories_processing: 12, memories_failed: 0 },
     relations_waiting: 3,
@@ -99,6 +100,7 @@ test("names each kind of trouble", () => {
     [{ disk: { free_bytes: 1e6, total_bytes: 1e9, is_full: false } }, /nearly full: 1.0 MB/],
     [{ nodes: [{ ...node, state: "lost" }] }, /machine was last seen/],
     [{ queue: { ...WELL.queue, memories_failed: 4 } }, /4 memories failed/],
+    [{ warnings: ["the model house cannot be used: its folder is gone"] }, /The model house cannot be used: .+ gone\./],
     [{ threads: [{ id: "main", state: "stopping" }] }, /main is stopping/],
   ];
   expect(problemsOf(WELL)).toEqual([]);

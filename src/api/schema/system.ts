@@ -25,6 +25,7 @@ export const System = Type.Object(
       }),
       "processes that run models",
     ),
+    warnings: listOf(Text(), "what limits the server: a GPU or a model that cannot be used, and why; also in `/ready`"),
     queue: Type.Object({
       searches_in_progress: Type.Integer(),
       searches_waiting: Type.Integer(),

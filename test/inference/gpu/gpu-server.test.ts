@@ -12,6 +12,7 @@ test("a GPU that was asked for and is missing is a warning, and searches work", 
   });
   const ready = await server.call("GET", "/ready");
   expect(ready).toMatchObject({ status: 200, body: { status: "ready", warnings: [WARNING] } });
+  expect((await server.call("GET", "/v1/system")).body).toMatchObject({ warnings: [WARNING] });
   expect(server.stderr()).toContain(WARNING);
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   expect(metrics).toContain('mneme_lane_gpu_fallback{lane="lane-0-only"} 1\n');
@@ -23,6 +24,7 @@ test("a GPU that was asked for and is missing is a warning, and searches work", 
 test("without a GPU, auto says nothing", async () => {
   await using server = await startServer({ environment: { MNEME_EMBEDDER: ENGLISH, MNEME_LANES: "1" } });
   expect((await server.call("GET", "/ready")).body).not.toHaveProperty("warnings");
+  expect((await server.call("GET", "/v1/system")).body).toMatchObject({ warnings: [] });
   expect(server.stderr()).not.toContain("GPU");
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   expect(metrics).toContain('mneme_lane_gpu_fallback{lane="lane-0-only"} 0\n');

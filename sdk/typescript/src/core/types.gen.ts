@@ -1878,6 +1878,10 @@ export type System = {
          */
         in_flight: number;
     }>;
+    /**
+     * what limits the server: a GPU or a model that cannot be used, and why; also in `/ready`
+     */
+    warnings: Array<string>;
     queue: {
         searches_in_progress: number;
         searches_waiting: number;

@@ -30,6 +30,7 @@ class System:
         started_at (datetime.datetime): ISO 8601, UTC
         threads (list[SystemThreadsItem]): that answer requests
         lanes (list[SystemLanesItem]): processes that run models
+        warnings (list[str]): what limits the server: a GPU or a model that cannot be used, and why; also in `/ready`
         queue (SystemQueue):
         last_minute (SystemLastMinute): what happened in all projects on this node
         last_hour (SystemLastHour): the same in each of the last 60 minutes, oldest first; the last one is in progress
@@ -44,6 +45,7 @@ class System:
     started_at: datetime.datetime
     threads: list[SystemThreadsItem]
     lanes: list[SystemLanesItem]
+    warnings: list[str]
     queue: SystemQueue
     last_minute: SystemLastMinute
     last_hour: SystemLastHour
@@ -68,6 +70,8 @@ class System:
         for lanes_item_data in self.lanes:
             lanes_item = lanes_item_data.to_dict()
             lanes.append(lanes_item)
+
+        warnings = self.warnings
 
         queue = self.queue.to_dict()
 
@@ -103,6 +107,7 @@ class System:
                 "started_at": started_at,
                 "threads": threads,
                 "lanes": lanes,
+                "warnings": warnings,
                 "queue": queue,
                 "last_minute": last_minute,
                 "last_hour": last_hour,
@@ -146,6 +151,8 @@ class System:
             lanes_item = SystemLanesItem.from_dict(lanes_item_data)
 
             lanes.append(lanes_item)
+
+        warnings = cast("list[str]", d.pop("warnings"))
 
         queue = SystemQueue.from_dict(d.pop("queue"))
 
@@ -191,6 +198,7 @@ class System:
             started_at=started_at,
             threads=threads,
             lanes=lanes,
+            warnings=warnings,
             queue=queue,
             last_minute=last_minute,
             last_hour=last_hour,
