@@ -77,7 +77,8 @@ export function caseOperations(cases: CaseService): readonly Operation[] {
       isBodyOptional: true,
       answers: { 202: schema.CaseRun },
       isIdempotent: true,
-      change: (tx, { principal, body }) => cases.begin(tx, principal, body.modes ?? null),
+      prepare: ({ principal }) => cases.setup(principal),
+      change: (tx, { principal, body }, setup) => cases.begin(tx, principal, body.modes ?? null, setup),
       answer: (run) => ({ status: 202, body: runView(run) }),
     }),
 
@@ -134,9 +135,10 @@ function caseView({ id, query, userId, mode, memoryIds, createdAt }: SearchCase)
 
 /** Converts a run over all cases to the schema `CaseRun`. */
 function runView(run: CaseRun): View<typeof schema.CaseRun> {
-  const { id, modes, status, done, skipped, total, error, createdAt, updatedAt } = run;
+  const { id, modes, setup, status, done, skipped, total, error, createdAt, updatedAt } = run;
   return {
-    ...{ id, modes, status, done, skipped, total, created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
+    ...{ id, modes, setup, status, done, skipped, total },
+    ...{ created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
     ...(error === null ? {} : { error: { code: "processing_error", message: error } }),
     ...(status === "completed" ? { results: resultsOf(run) } : {}),
   };

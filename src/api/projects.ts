@@ -1,7 +1,14 @@
 // The operations on projects and their usage.
 
 import { LIMITS } from "../domain/limits.ts";
-import { PLANS, type ProjectInForce, type Usage, type VectorIndexName, withoutKeys } from "../domain/project.ts";
+import {
+  PLANS,
+  type ProjectInForce,
+  type ProjectUse,
+  type Usage,
+  type VectorIndexName,
+  withoutKeys,
+} from "../domain/project.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { VectorIndexState } from "../ports/chunk-index.ts";
 import { type ProjectService, removeProject, type SettingsChange } from "../services/projects.ts";
@@ -10,7 +17,7 @@ import { namedProjectId, projectPathId } from "./ids.ts";
 import { changing, NO_CONTENT, type Operation, reading } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/platform.ts";
-import { listView, type View } from "./views.ts";
+import { isoTimeOrNull, listView, type View } from "./views.ts";
 
 /** The operations on /v1/project, /v1/projects and /v1/usage. */
 export function projectOperations(projects: ProjectService): readonly Operation[] {
@@ -96,7 +103,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     reading({
       name: "listProjects",
       group: "Projects",
-      summary: "List all projects, newest first.",
+      summary: "List all projects with their use, newest first.",
       method: "GET",
       path: "/v1/projects",
       scope: "admin",
@@ -106,7 +113,11 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["invalid_cursor"],
       read: async ({ query }) => {
         const page = await projects.list({ limit: LIMITS.pageItemsDefault, ...query });
-        return { status: 200, body: listView(page, projectView) };
+        const view = (project: ProjectInForce & ProjectUse) => ({
+          ...projectView(project),
+          ...projectUseView(project),
+        });
+        return { status: 200, body: listView(page, view) };
       },
     }),
 
@@ -197,6 +208,15 @@ export function projectView({
   createdAt,
 }: ProjectInForce): View<typeof schema.Project> {
   return { id, name, plan, ...settings, llm: withoutKeys(settings.llm), reranker, created_at: isoTime(createdAt) };
+}
+
+/** Converts the use of a project to the fields that the schema `ListedProject` has besides those of `Project`. */
+export function projectUseView({
+  documents,
+  storageBytes,
+  lastUsedAt,
+}: ProjectUse): Omit<View<typeof schema.ListedProject>, keyof View<typeof schema.Project>> {
+  return { documents, storage_bytes: storageBytes, last_used_at: isoTimeOrNull(lastUsedAt) };
 }
 
 /** Converts how the vectors of a project are searched to the schema `VectorIndex`. */

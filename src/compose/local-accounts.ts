@@ -16,7 +16,7 @@ import { projectEmbedderView } from "../api/embedders.ts";
 import { installedModelView } from "../api/installed-models.ts";
 import { keyView } from "../api/keys.ts";
 import { llmTestView } from "../api/language-models.ts";
-import { projectView } from "../api/projects.ts";
+import { projectUseView, projectView } from "../api/projects.ts";
 import { listView } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../domain/fault.ts";
@@ -25,7 +25,7 @@ import type { DownloadProgress, ModelRequest, RemoteRequest } from "../domain/in
 import type { IssuedKey } from "../domain/key.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Page } from "../domain/page.ts";
-import type { Plan, Project } from "../domain/project.ts";
+import type { Plan, Project, ProjectUse } from "../domain/project.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { errorMessage } from "../kit/error-message.ts";
@@ -167,7 +167,10 @@ class LocalAccounts implements Accounts {
 
   async listProjects(): Promise<object> {
     const { items } = await everyPage((listing) => this.#accounts.listProjects(listing));
-    const views = await Promise.all(items.map((project) => this.#projectView(project)));
+    const view = async (project: Project & ProjectUse) => {
+      return { ...(await this.#projectView(project)), ...projectUseView(project) };
+    };
+    const views = await Promise.all(items.map(view));
     return listView({ items: views, cursor: null }, (view) => view);
   }
 

@@ -206,7 +206,11 @@ export function createOperations(
     projects: uses.projects,
     languageModels: new LanguageModelService({ accounts, model, operator, monthlyTokens, guard }),
     projectModels: new ProjectModelService({ accounts, projectModels, index, embedders, wakeChanges }),
-    cases: new CaseService({ cases: stores.cases, wakeRuns: () => runner.wake() }),
+    cases: new CaseService({
+      cases: stores.cases,
+      setupOf: (id) => uses.projects.setupOf(id),
+      wakeRuns: () => runner.wake(),
+    }),
     system: uses.system,
     installedModels: uses.installedModels,
     webhooks: new WebhookService({ webhooks, guard, wakeDispatcher }),

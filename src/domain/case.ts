@@ -2,6 +2,7 @@
 
 import { DAY_MS } from "../kit/clock.ts";
 import type { CaseId, CaseRunId, MemoryId } from "./ids.ts";
+import type { Superseding } from "./project.ts";
 import type { ModeName } from "./ranking.ts";
 
 /** Number of results of a search that are looked at. */
@@ -49,12 +50,26 @@ export interface CaseOutcome {
   readonly isAnswerable: boolean;
 }
 
+/** What decided how a run searched, so that two runs can be told apart. The names are those of the API. */
+export interface CaseSetup {
+  /** Id of the embedding model. */
+  readonly embedder: string;
+  /** Id of the reranker that was chosen for the project; null: the one that belongs to the embedding model. */
+  readonly reranker: string | null;
+  readonly default_mode: ModeName;
+  /** The number in force when the run began. */
+  readonly min_evidence: number;
+  readonly superseding: Superseding;
+}
+
 /** A run over all cases of a project. */
 export interface CaseRun {
   readonly id: CaseRunId;
   /** The modes of all searches; null: each case is searched in its own. */
   readonly modes: readonly ModeName[] | null;
   readonly status: "processing" | "completed" | "failed";
+  /** null: the run began in an earlier version, which did not store it. */
+  readonly setup: CaseSetup | null;
   /** Numbers of searches: done, skipped, and all. */
   readonly done: number;
   readonly skipped: number;

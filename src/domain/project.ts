@@ -104,6 +104,16 @@ export interface ProjectSettings {
   readonly vector_index: VectorIndexName;
 }
 
+/** How much a project has stored, and when it was last called. */
+export interface ProjectUse {
+  /** Number of memories that are not deleted. */
+  readonly documents: number;
+  /** Total size of their content in UTF-8 bytes. */
+  readonly storageBytes: number;
+  /** When one of its keys was last used, in Unix milliseconds; null: never, or every key that was used is deleted. */
+  readonly lastUsedAt: number | null;
+}
+
 /** Language model settings without keys, and without `is_address_trusted`, which only admins set. */
 export type LlmSettingsWithoutKeys = Omit<LlmSettings, "api_key" | "is_address_trusted" | "fallbacks"> & {
   readonly fallbacks: readonly Omit<LlmModelSettings, "api_key" | "is_address_trusted">[];

@@ -10,7 +10,7 @@ import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
-import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../domain/project.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings, ProjectUse, Usage } from "../domain/project.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Listing } from "./user-store.ts";
@@ -32,8 +32,11 @@ export interface AccountStore {
    * project, which never changes and which no method returns.
    */
   chunkIds(id: ProjectId): Promise<ChunkIds | null>;
-  /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
-  listProjects(listing: Listing): Promise<Page<Project>>;
+  /**
+   * The projects with their use; `lastUsedAt` is what is durable.
+   * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
+   */
+  listProjects(listing: Listing): Promise<Page<Project & ProjectUse>>;
   /** Returns null if the project does not exist. */
   changeProject(id: ProjectId, change: ProjectChange): Promise<Project | null>;
   /**

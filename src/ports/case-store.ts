@@ -5,7 +5,7 @@
 // to (transactions.ts). Cases and runs of a removed project do not exist. A run covers the cases that exist when it
 // begins, oldest first; those that are deleted meanwhile are left out.
 
-import type { CaseDraft, CaseRun, CaseSums, SearchCase } from "../domain/case.ts";
+import type { CaseDraft, CaseRun, CaseSetup, CaseSums, SearchCase } from "../domain/case.ts";
 import type { CaseId, CaseRunId, ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { ModeName } from "../domain/ranking.ts";
@@ -47,7 +47,7 @@ export interface CaseStore {
    * Adds a run over all present cases, in status `processing`; without cases it is completed.
    * @throws Fault `project_not_found`; `overloaded` if `LIMITS.caseRunsInProgress` runs of the project are in progress
    */
-  begin(projectId: ProjectId, modes: readonly ModeName[] | null): Promise<CaseRun>;
+  begin(projectId: ProjectId, modes: readonly ModeName[] | null, setup: CaseSetup): Promise<CaseRun>;
   /** Returns null if the project has no such run. */
   run(projectId: ProjectId, id: CaseRunId): Promise<CaseRun | null>;
   /** Newest first. @throws Fault `invalid_cursor` */

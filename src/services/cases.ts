@@ -1,9 +1,9 @@
 // Cases: questions of a project with what a search should find, and runs over all of them, which show what a change of
 // a model or a setting does to the project's own data. case-runner.ts works off the runs.
 
-import type { CaseDraft, CaseRun, SearchCase } from "../domain/case.ts";
+import type { CaseDraft, CaseRun, CaseSetup, SearchCase } from "../domain/case.ts";
 import { Fault } from "../domain/fault.ts";
-import type { CaseId, CaseRunId } from "../domain/ids.ts";
+import type { CaseId, CaseRunId, ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { ModeName } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
@@ -14,6 +14,8 @@ import type { Listing } from "../ports/user-store.ts";
 /** What the service needs. */
 export interface CaseServiceDependencies {
   readonly cases: Pick<CaseStore, "list" | "run" | "runs">;
+  /** The models and settings with which the project's searches work now. @throws Fault `project_not_found` */
+  readonly setupOf: (id: ProjectId) => Promise<CaseSetup>;
   /** Called when there is a new run. */
   readonly wakeRuns: () => void;
 }
@@ -51,13 +53,24 @@ export class CaseService {
     throw new Fault("case_not_found", `There is no case '${id}' in this project.`, { param: "id" });
   }
 
+  /** See `CaseServiceDependencies.setupOf`. */
+  setup({ projectId }: Viewer): Promise<CaseSetup> {
+    return this.uses.setupOf(projectId);
+  }
+
   /**
    * Begins a run over all present cases. Its searches do not count as queries.
    * @param modes null: each case in its own mode
+   * @param setup what `setup` returned
    * @throws Fault `overloaded` if too many runs are in progress
    */
-  async begin(transaction: Transaction, { projectId }: Viewer, modes: readonly ModeName[] | null): Promise<CaseRun> {
-    const run = await transaction.cases.begin(projectId, modes);
+  async begin(
+    transaction: Transaction,
+    { projectId }: Viewer,
+    modes: readonly ModeName[] | null,
+    setup: CaseSetup,
+  ): Promise<CaseRun> {
+    const run = await transaction.cases.begin(projectId, modes, setup);
     transaction.afterCommit(this.uses.wakeRuns);
     return run;
   }

@@ -1,5 +1,6 @@
 // Projects: their settings and plan, and the removal of a project with everything in it.
 
+import type { CaseSetup } from "../domain/case.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
@@ -11,6 +12,7 @@ import {
   type Project,
   type ProjectInForce,
   type ProjectSettings,
+  type ProjectUse,
   type Superseding,
   type Usage,
   type VectorIndexName,
@@ -71,7 +73,7 @@ export interface ProjectServiceDependencies {
   /** The models of the project, and the reranker that was chosen for it. */
   readonly modelsOf: (id: ProjectId) => Eventually<
     {
-      readonly embedder: Pick<Embedder, "tuning" | "reader">;
+      readonly embedder: Pick<Embedder, "id" | "tuning" | "reader">;
       readonly usedReranker: Pick<Reranker, "tuning"> | null;
     } & Pick<ProjectInForce, "reranker">
   >;
@@ -96,9 +98,20 @@ export class ProjectService {
   }
 
   /** @throws Fault `invalid_cursor` */
-  async list(listing: Listing): Promise<Page<ProjectInForce>> {
+  async list(listing: Listing): Promise<Page<ProjectInForce & ProjectUse>> {
     const { items, cursor } = await this.#uses.accounts.listProjects(listing);
-    return { items: await Promise.all(items.map((project) => this.#inForce(project))), cursor };
+    const inForce = async (project: Project & ProjectUse) => ({ ...project, ...(await this.#inForce(project)) });
+    return { items: await Promise.all(items.map(inForce)), cursor };
+  }
+
+  /** The models and settings with which the project's searches work now. @throws Fault `project_not_found` */
+  async setupOf(id: ProjectId): Promise<CaseSetup> {
+    const project = await this.#uses.accounts.project(id);
+    if (project === null) throw unknownProject(id);
+    const { settings, reranker } = await this.#inForce(project);
+    const { embedder } = await this.#uses.modelsOf(id);
+    const { default_mode, min_evidence, superseding } = settings;
+    return { embedder: embedder.id, reranker, default_mode, min_evidence: min_evidence ?? 0, superseding };
   }
 
   /** How much of its plan's quotas the project has used. */

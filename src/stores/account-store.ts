@@ -5,7 +5,7 @@ import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
-import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../domain/project.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings, ProjectUse, Usage } from "../domain/project.ts";
 import type { Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "../ports/account-store.ts";
@@ -60,7 +60,7 @@ export class StoredAccounts implements AccountStore {
     return this.#projects.chunkIds(id);
   }
 
-  listProjects(listing: Listing): Promise<Page<Project>> {
+  listProjects(listing: Listing): Promise<Page<Project & ProjectUse>> {
     return this.#projects.list(listing);
   }
 

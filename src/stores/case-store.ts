@@ -1,6 +1,6 @@
 // CaseStore: one row per case, one per run with the sums over the cases that it has searched.
 
-import { CASE_RUNS_KEPT_MS, type CaseDraft, type CaseRun, type SearchCase } from "../domain/case.ts";
+import { CASE_RUNS_KEPT_MS, type CaseDraft, type CaseRun, type CaseSetup, type SearchCase } from "../domain/case.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { CaseId, CaseRunId, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -32,8 +32,8 @@ const NEXT = `SELECT ${CASE_COLUMNS} FROM cases
   WHERE ${OF_PROJECT} AND case_key > $place AND case_key <= $last ORDER BY case_key LIMIT 1`;
 
 const OPEN_OF = `SELECT count(*) AS n FROM case_runs WHERE project_key = $projectKey AND ${IN_PROGRESS}`;
-const BEGIN = `INSERT INTO case_runs (id, project_key, status, modes, total, sums, last_case, created_at, updated_at)
-  VALUES ($id, $projectKey, $status, $modes, $total, '[]', $last, $now, $now) RETURNING ${RUN_COLUMNS}`;
+const BEGIN = `INSERT INTO case_runs (id, project_key, status, modes, setup, total, sums, last_case, created_at, updated_at)
+  VALUES ($id, $projectKey, $status, $modes, $setup, $total, '[]', $last, $now, $now) RETURNING ${RUN_COLUMNS}`;
 const RUN = `SELECT ${RUN_COLUMNS} FROM case_runs WHERE id = $id AND ${OF_PROJECT}`;
 const RUNS = `SELECT ${RUN_COLUMNS} FROM case_runs WHERE ${OF_PROJECT} ORDER BY run_key DESC LIMIT $rows`;
 const RUNS_BEFORE = `SELECT ${RUN_COLUMNS} FROM case_runs WHERE ${OF_PROJECT} AND run_key < $before
@@ -92,7 +92,7 @@ export class StoredCases implements CaseStore {
     await this.session.run(FORGET_USER, { project: projectId, userId });
   }
 
-  async begin(projectId: ProjectId, modes: readonly ModeName[] | null): Promise<CaseRun> {
+  async begin(projectId: ProjectId, modes: readonly ModeName[] | null, setup: CaseSetup): Promise<CaseRun> {
     const projectKey = await projectKeyOf(this.session, projectId);
     const open = await this.session.get<{ n: bigint }>(OPEN_OF, { projectKey });
     if (Number(open?.n ?? 0n) >= LIMITS.caseRunsInProgress) {
@@ -105,6 +105,7 @@ export class StoredCases implements CaseStore {
       ...{ id: newId("run", now, this.context.random), projectKey, last, now },
       status: cases === 0 ? "completed" : "processing",
       modes: modes === null ? null : JSON.stringify(modes),
+      setup: JSON.stringify(setup),
       total: cases * (modes?.length ?? 1),
     });
     invariant(row !== null, "an inserted run returned no row");

@@ -5,7 +5,7 @@ import { ChunkIds, PROJECT_SECRET_BYTES } from "../domain/chunk-ids.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
-import type { Plan, Project, ProjectChange, ProjectSettings } from "../domain/project.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings, ProjectUse } from "../domain/project.ts";
 import { DAY_MS } from "../kit/clock.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { StoreContext } from "./context.ts";
@@ -16,7 +16,15 @@ import { type PagedList, readPage } from "./pages.ts";
 import { RelationRows } from "./relations/relation-rows.ts";
 import type { MemoryRow } from "./rows/memory.ts";
 import { fileOf } from "./rows/memory-file.ts";
-import { DEFAULT_PROJECT, PROJECT_COLUMNS, type ProjectRow, toProject } from "./rows/project.ts";
+import {
+  DEFAULT_PROJECT,
+  PROJECT_COLUMNS,
+  PROJECT_USE_COLUMNS,
+  type ProjectRow,
+  type ProjectUseRow,
+  toProject,
+  toUsedProject,
+} from "./rows/project.ts";
 import { newId } from "./rows/random.ts";
 import { PROJECT_KEY } from "./rows/sql.ts";
 import type { Session } from "./session.ts";
@@ -39,8 +47,9 @@ const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY proje
 const FIND = ({ isIn }: Dialect) => `SELECT id AS asked, ${PROJECT_COLUMNS} FROM projects
   WHERE id ${isIn("keys", "text")} AND deleted_at IS NULL`;
 const SECRET = "SELECT secret FROM projects WHERE id = $project AND deleted_at IS NULL";
-const NEWEST = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
-const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
+const NEWEST = `SELECT ${PROJECT_COLUMNS}, ${PROJECT_USE_COLUMNS} FROM projects
+  WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${PROJECT_COLUMNS}, ${PROJECT_USE_COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
   ORDER BY project_key DESC LIMIT $rows`;
 // After a longer retention is set, the history begins at the time to which the shorter retention had already erased it.
 const LENGTHEN = ({ greatest, retentionDays }: Dialect) => `UPDATE projects
@@ -115,12 +124,12 @@ export class ProjectRows {
   }
 
   /** See AccountStore.listProjects. */
-  async list(listing: Listing): Promise<Page<Project>> {
-    const list: PagedList<ProjectRow, Project> = {
+  async list(listing: Listing): Promise<Page<Project & ProjectUse>> {
+    const list: PagedList<ProjectUseRow, Project & ProjectUse> = {
       ...{ first: NEWEST, next: NEWEST_BEFORE, params: {} },
       binding: await projectsCursorBinding(this.session),
       keyOf: (row) => row.project_key,
-      toItem: toProject,
+      toItem: toUsedProject,
     };
     return readPage(this.session, list, listing);
   }

@@ -48,6 +48,22 @@ test("a run without cases is complete, and its shares are null", async () => {
   });
 });
 
+test("a run keeps the models and settings with which it began", async () => {
+  const before = await run({ modes: ["fast"] });
+  const { body: project } = await mneme.call("GET", "/v1/project");
+  const { body: models } = await mneme.call("GET", "/v1/project/embedder");
+  const { default_mode, min_evidence, superseding } = project;
+  expect(before.setup).toEqual({
+    ...{ embedder: models.model, reranker: null, default_mode, min_evidence, superseding },
+  });
+  await mneme.call("PUT", "/v1/project", { min_evidence: 0.5, superseding: "off", default_mode: "fast" });
+  const after = await run({ modes: ["fast"] });
+  expect(after.setup).toEqual({ ...before.setup, min_evidence: 0.5, superseding: "off", default_mode: "fast" });
+  const listed = (await mneme.call("GET", "/v1/cases/runs?limit=2")).body.data;
+  expect(listed.map(({ setup }: { setup: object }) => setup)).toEqual([after.setup, before.setup]);
+  await mneme.call("PUT", "/v1/project", { min_evidence: null, superseding, default_mode });
+});
+
 test("a case is refused if it cannot be right, and the message names the field", async () => {
   const expected = { not_found: true };
   expectFault(await add({ query: "  ", expected }), 400, "invalid_request", "query");

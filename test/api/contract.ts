@@ -408,6 +408,21 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "created_at",
     "redacted",
   ],
+  ListedProject: [
+    ...[
+      "id",
+      "name",
+      "plan",
+      "llm",
+      "smart_ingestion",
+      "retention_days",
+      "min_evidence",
+      "default_mode",
+      "superseding",
+    ],
+    ...["ocr", "time_zone", "keep_files", "vector_index", "reranker", "created_at"],
+    ...["documents", "storage_bytes", "last_used_at"],
+  ],
   Project: [
     "id",
     "name",
@@ -445,7 +460,9 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
     "last_backup_at",
   ],
   Case: ["id", "query", "userId", "mode", "expected", "created_at"],
-  CaseRun: [...["id", "modes", "status", "done", "skipped", "total", "error", "results", "created_at", "updated_at"]],
+  CaseRun: [
+    ...["id", "modes", "setup", "status", "done", "skipped", "total", "error", "results", "created_at", "updated_at"],
+  ],
   Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
   Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],
   Model: ["id", "object", "created", "owned_by", "mneme"],

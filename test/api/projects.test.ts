@@ -191,7 +191,21 @@ describe("getProject and listProjects", () => {
     expect(listed.slice(0, 5).map(({ id }) => id)).toEqual(ids.reverse());
     expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
     expect(listed.at(-1)).toMatchObject({ name: "default", plan: "enterprise" });
-    for (const project of listed) expect(Object.keys(project).sort()).toEqual(FIELDS);
+    const USE = ["documents", "last_used_at", "storage_bytes"];
+    for (const project of listed) expect(Object.keys(project).sort()).toEqual([...FIELDS, ...USE].sort());
+  });
+
+  test("200: the list says how much each project has stored", async () => {
+    const used = await made({ name: "used" });
+    const idle = await made({ name: "idle" });
+    const content = "Äpfel";
+    const body = (await mneme.call("POST", "/v1/memories", { content }, bearer(used.key))).body;
+    const listed = async (id: string) =>
+      (await walk(mneme, "/v1/projects", { limit: 50 })).find((project) => project.id === id);
+    expect(await listed(used.id)).toMatchObject({ documents: 1, storage_bytes: 6 });
+    expect(await listed(idle.id)).toMatchObject({ documents: 0, storage_bytes: 0, last_used_at: null });
+    await mneme.call("DELETE", `/v1/memories/${body.id}`, undefined, bearer(used.key));
+    expect(await listed(used.id)).toMatchObject({ documents: 0, storage_bytes: 0 });
   });
 
   test("limits of 1 and 100 are accepted; 0, 101 and a foreign cursor are 400", async () => {

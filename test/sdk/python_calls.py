@@ -226,7 +226,7 @@ def check(make):  # noqa: PLR0915
     assert mneme.projects.update(project.id, name="other").name == "other"
     assert mneme.projects.get(project.id).retention_days == 3
     assert mneme.projects.vector_index(project.id).active == "scan"
-    assert len(mneme.projects.list().take(9)) == 2
+    assert [project.documents for project in mneme.projects.list().take(9)][:1] == [0]
     embedder = mneme.embedders()[0]
     model = mneme.projects.embedder(project.id).model or embedder.id
     for work in (

@@ -108,7 +108,9 @@ onEachDatabase("AccountStore", (open) => {
 
     test("projects can have the same name; listProjects is newest first, projects is oldest first", async () => {
       const made = [await project("same"), await project("same"), await project("other")];
-      expect(await store.listProjects({ limit: 9 })).toEqual({ items: made.toReversed(), cursor: null });
+      const unused = { documents: 0, storageBytes: 0, lastUsedAt: null };
+      const items = made.toReversed().map((one) => ({ ...one, ...unused }));
+      expect(await store.listProjects({ limit: 9 })).toEqual({ items, cursor: null });
       expect(await store.projects()).toEqual(made.map(({ id }) => id));
     });
 
@@ -172,7 +174,7 @@ onEachDatabase("AccountStore", (open) => {
 
       expect(await store.project(gone.id)).toBeNull();
       expect(await store.projects()).toEqual([kept.id]);
-      expect((await store.listProjects({ limit: 9 })).items).toEqual([kept]);
+      expect((await store.listProjects({ limit: 9 })).items.map(({ id }) => id)).toEqual([kept.id]);
       expect(await store.changeProject(gone.id, { name: "back" })).toBeNull();
       expect(await store.authenticate(secret)).toBeNull();
       expect(await store.key(gone.id, key.id)).toBeNull();
@@ -414,6 +416,7 @@ onEachDatabase("AccountStore", (open) => {
     await store.flush();
     expect((await store.key(id, key.id))?.lastClient).toBe("agent-5/1");
     expect((await store.key(id, key.id))?.lastUsedAt).toBe(usedAt ?? 0);
+    expect((await store.listProjects({ limit: 1 })).items[0]?.lastUsedAt).toBe(usedAt ?? 0);
     expect((await store.rotateKey(id, key.id, 0))?.key.lastUsedAt).toBe(usedAt ?? 0);
   });
 

@@ -1,7 +1,7 @@
 // What CaseStore (`src/ports/case-store.ts`) promises, on each database.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { CASE_RUNS_KEPT_MS, type CaseDraft, type CaseSums } from "../../src/domain/case.ts";
+import { CASE_RUNS_KEPT_MS, type CaseDraft, type CaseSetup, type CaseSums } from "../../src/domain/case.ts";
 import { type CaseId, type CaseRunId, isId, type MemoryId, type ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { CaseStore } from "../../src/ports/case-store.ts";
@@ -11,6 +11,11 @@ import { onEachDatabase } from "./databases.ts";
 
 const DRAFT: CaseDraft = { query: "Where?", userId: null, mode: null, memoryIds: null };
 const SUMS: CaseSums = { mode: "fast", findable: 1, unfindable: 0, ndcg10: 0.5, first: 0, refused: 0 };
+const SETUP: CaseSetup = {
+  ...{ embedder: "e5", reranker: "small", min_evidence: 0.2 },
+  default_mode: "balanced",
+  superseding: "on",
+};
 const UNKNOWN = "run_00000000000000000000000000" as CaseRunId;
 
 onEachDatabase("CaseStore", (open) => {
@@ -67,7 +72,7 @@ onEachDatabase("CaseStore", (open) => {
   test("a run steps through the cases of its beginning, without those that are deleted meanwhile", async () => {
     const cases = [];
     for (let at = 0; at < 3; at++) cases.push(await store.create(project, { ...DRAFT, query: `${at}` }));
-    const run = await store.begin(project, ["fast", "hybrid"]);
+    const run = await store.begin(project, ["fast", "hybrid"], SETUP);
     expect(isId("run", run.id)).toBe(true);
     expect(run).toMatchObject({ modes: ["fast", "hybrid"], status: "processing", done: 0, skipped: 0, total: 6 });
     await store.create(project, { ...DRAFT, query: "too late" });
@@ -93,6 +98,7 @@ onEachDatabase("CaseStore", (open) => {
     await store.end(project, run.id, null);
     const ended = await store.run(project, run.id);
     expect(ended).toMatchObject({ status: "completed", done: 4, skipped: 1, total: 4, sums: [SUMS], error: null });
+    expect(ended?.setup).toEqual(SETUP);
     expect(ended?.updatedAt).toBe(clock.now());
     await store.end(project, run.id, "late");
     expect(await store.run(project, run.id)).toEqual(ended);
@@ -100,9 +106,9 @@ onEachDatabase("CaseStore", (open) => {
   });
 
   test("a run without cases is complete, one that fails keeps its reason", async () => {
-    expect(await store.begin(project, null)).toMatchObject({ modes: null, status: "completed", total: 0 });
+    expect(await store.begin(project, null, SETUP)).toMatchObject({ modes: null, status: "completed", total: 0 });
     await store.create(project, DRAFT);
-    const { id } = await store.begin(project, null);
+    const { id } = await store.begin(project, null, SETUP);
     await store.end(project, id, "No model.");
     expect(await store.run(project, id)).toMatchObject({ status: "failed", error: "No model.", done: 0, total: 1 });
   });
@@ -110,9 +116,9 @@ onEachDatabase("CaseStore", (open) => {
   test("runs are seen in their project only, newest first; those in progress are limited and open", async () => {
     await store.create(project, DRAFT);
     const runs = [];
-    for (let at = 0; at < LIMITS.caseRunsInProgress; at++) runs.push(await store.begin(project, null));
-    expect(await codeOf(() => store.begin(project, null))).toBe("overloaded");
-    await store.begin(other, null);
+    for (let at = 0; at < LIMITS.caseRunsInProgress; at++) runs.push(await store.begin(project, null, SETUP));
+    expect(await codeOf(() => store.begin(project, null, SETUP))).toBe("overloaded");
+    await store.begin(other, null, SETUP);
     expect((await store.open(9)).map(({ id }) => id)).toEqual(runs.map(({ id }) => id));
     expect((await store.runs(project, { limit: 2 })).items).toEqual(runs.slice(-2).toReversed());
     const [first] = runs;
@@ -123,13 +129,13 @@ onEachDatabase("CaseStore", (open) => {
     await store.end(other, id, "not its own");
     expect(await store.run(project, id)).toMatchObject({ status: "processing" });
     await store.end(project, id, null);
-    await store.begin(project, null);
+    await store.begin(project, null, SETUP);
   });
 
   test("runs that ended are kept for 30 days, those in progress until they end", async () => {
     await store.create(project, DRAFT);
-    const ended = await store.begin(project, null);
-    const open = await store.begin(project, null);
+    const ended = await store.begin(project, null, SETUP);
+    const open = await store.begin(project, null, SETUP);
     await store.end(project, ended.id, null);
     clock.advance(CASE_RUNS_KEPT_MS);
     await store.prune();
@@ -144,13 +150,13 @@ onEachDatabase("CaseStore", (open) => {
 
   test("a removed project has no cases and no runs", async () => {
     await store.create(other, DRAFT);
-    const run = await store.begin(other, null);
+    const run = await store.begin(other, null, SETUP);
     await stores.accounts.removeProject(other);
     expect((await store.list(other, { limit: 9 })).items).toEqual([]);
     expect([await store.run(other, run.id), await store.open(9)]).toEqual([null, []]);
     for (const id of [other, "prj_nowhere" as ProjectId]) {
       expect(await codeOf(() => store.create(id, DRAFT))).toBe("project_not_found");
-      expect(await codeOf(() => store.begin(id, null))).toBe("project_not_found");
+      expect(await codeOf(() => store.begin(id, null, SETUP))).toBe("project_not_found");
     }
     await stores.accounts.eraseProject(other);
   });

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
+import { SUPERSEDING } from "../../domain/project.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { Text } from "../check.ts";
 import { Body, CallerId, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
@@ -73,6 +74,22 @@ export const CaseRun = Type.Object(
   {
     id: Text({ description: "run_…" }),
     modes: Nullable(Type.Array(Mode)),
+    setup: Nullable(
+      Type.Object(
+        {
+          embedder: Text({ description: "id of the embedding model" }),
+          reranker: Nullable(
+            Text({
+              description: "id of the reranker that was chosen; null: the one that belongs to its embedding model",
+            }),
+          ),
+          default_mode: Mode,
+          min_evidence: Type.Number(),
+          superseding: OneOf(SUPERSEDING),
+        },
+        { description: "models and settings when the run began; null: an earlier version began it" },
+      ),
+    ),
     status: OneOf(["processing", "completed", "failed"]),
     done: Type.Integer({ description: "searches that are done" }),
     skipped: Type.Integer({ description: "of these, searches for cases whose expected memories were all deleted" }),

@@ -11,6 +11,7 @@ import { Text } from "../check.ts";
 import {
   Body,
   CallerId,
+  described,
   FutureTime,
   ListOf,
   Nullable,
@@ -256,8 +257,20 @@ export const LlmTest = Type.Object(
   { $id: "LlmTest" },
 );
 
+/** A project with its use, as the list of projects has it. */
+export const ListedProject = Type.Object(
+  {
+    ...projectFields,
+    documents: Type.Integer({ description: "memories that are not deleted" }),
+    storage_bytes: Type.Integer({ description: "total size of their content in UTF-8 bytes" }),
+    last_used_at: Nullable(
+      described(Time, "when one of its keys was last used, up to a minute late; null: none was used that still exists"),
+    ),
+  },
+  { $id: "ListedProject" },
+);
 /** One page of projects. */
-export const ProjectList = ListOf("ProjectList", Project);
+export const ProjectList = ListOf("ProjectList", ListedProject);
 /** Query parameters of listProjects. */
 export const ListProjects = Query(paging);
 

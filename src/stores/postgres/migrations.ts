@@ -739,6 +739,11 @@ const MESSAGE_FAILURES = `
 ALTER TABLE messages ADD COLUMN failure ${TEXT};
 `;
 
+// The models and settings of a run over cases, in JSON; null: it began before they were stored.
+const CASE_SETUPS = `
+ALTER TABLE case_runs ADD COLUMN setup ${TEXT};
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
@@ -765,4 +770,5 @@ export const MIGRATIONS: readonly string[] = [
   TOKEN_RESERVATIONS,
   DAILY_TOKEN_RESERVATIONS,
   MESSAGE_FAILURES,
+  CASE_SETUPS,
 ];

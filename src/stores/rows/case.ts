@@ -1,6 +1,6 @@
 // Converts rows of the tables `cases` and `case_runs`.
 
-import type { CaseRun, CaseSums, SearchCase } from "../../domain/case.ts";
+import type { CaseRun, CaseSetup, CaseSums, SearchCase } from "../../domain/case.ts";
 import type { CaseId, CaseRunId, MemoryId } from "../../domain/ids.ts";
 import type { ModeName } from "../../domain/ranking.ts";
 
@@ -8,7 +8,7 @@ import type { ModeName } from "../../domain/ranking.ts";
 export const CASE_COLUMNS = "case_key, id, user_id, query, mode, memory_ids, created_at";
 /** The columns that `toRun` needs, and the place of the run. */
 export const RUN_COLUMNS =
-  "run_key, id, status, modes, done, skipped, total, sums, place, last_case, error, created_at, updated_at";
+  "run_key, id, status, modes, setup, done, skipped, total, sums, place, last_case, error, created_at, updated_at";
 
 /** A row of a case. */
 export interface CaseRow {
@@ -27,6 +27,7 @@ export interface RunRow {
   readonly id: string;
   readonly status: string;
   readonly modes: string | null;
+  readonly setup: string | null;
   readonly done: bigint;
   readonly skipped: bigint;
   readonly total: bigint;
@@ -56,6 +57,7 @@ export function toRun(row: RunRow): CaseRun {
     id: row.id as CaseRunId,
     modes: row.modes === null ? null : (JSON.parse(row.modes) as ModeName[]),
     status: row.status as CaseRun["status"],
+    setup: row.setup === null ? null : (JSON.parse(row.setup) as CaseSetup),
     done: Number(row.done),
     skipped: Number(row.skipped),
     total: Number(row.total),

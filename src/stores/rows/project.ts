@@ -9,6 +9,7 @@ import {
   type Plan,
   type Project,
   type ProjectSettings,
+  type ProjectUse,
   type Usage,
 } from "../../domain/project.ts";
 import { quotaRefusal, type StoredAmount } from "../../domain/quota.ts";
@@ -53,6 +54,27 @@ function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
     ...stored,
     llm: completeLlm(stored.llm ?? {}),
     smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, ...stored.smart_ingestion },
+  };
+}
+
+/** The columns of `ProjectUseRow`, besides those of the project. */
+export const PROJECT_USE_COLUMNS = `documents, storage_bytes, (SELECT max(last_used_at) FROM api_keys
+    WHERE api_keys.project_key = projects.project_key) AS last_used_at`;
+
+/** A row of `projects` with how much the project has stored, and when it was last called. */
+export interface ProjectUseRow extends ProjectRow {
+  readonly documents: bigint;
+  readonly storage_bytes: bigint;
+  readonly last_used_at: bigint | null;
+}
+
+/** Converts a row to a Project and how it is used. */
+export function toUsedProject(row: ProjectUseRow): Project & ProjectUse {
+  return {
+    ...toProject(row),
+    documents: Number(row.documents),
+    storageBytes: Number(row.storage_bytes),
+    lastUsedAt: row.last_used_at === null ? null : Number(row.last_used_at),
   };
 }
 

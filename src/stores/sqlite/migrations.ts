@@ -744,6 +744,11 @@ const MESSAGE_FAILURES = `
 ALTER TABLE messages ADD COLUMN failure TEXT;
 `;
 
+// The models and settings of a run over cases, in JSON; null: it began before they were stored.
+const CASE_SETUPS = `
+ALTER TABLE case_runs ADD COLUMN setup TEXT;
+`;
+
 /** All migrations in order. Their number is the newest schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -776,6 +781,7 @@ export const MIGRATIONS: readonly string[] = [
   INSTALLED_MODELS,
   CALIBRATIONS,
   MESSAGE_FAILURES,
+  CASE_SETUPS,
 ];
 
 /** What a migration does besides its SQL, in the same transaction and after it. */

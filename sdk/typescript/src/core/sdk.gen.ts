@@ -895,7 +895,7 @@ export const getVectorIndex = <ThrowOnError extends boolean = false>(options?: O
 });
 
 /**
- * List all projects, newest first.
+ * List all projects with their use, newest first.
  *
  * Requires the scope `admin`. A key that is confined to one user may not call it.
  *

@@ -127,6 +127,22 @@ export type CaseRun = {
      */
     id: string;
     modes: Array<'fast' | 'hybrid' | 'balanced' | 'precise'> | null;
+    /**
+     * models and settings when the run began; null: an earlier version began it
+     */
+    setup: {
+        /**
+         * id of the embedding model
+         */
+        embedder: string;
+        /**
+         * id of the reranker that was chosen; null: the one that belongs to its embedding model
+         */
+        reranker: string | null;
+        default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
+        min_evidence: number;
+        superseding: 'off' | 'suggest' | 'on';
+    } | null;
     status: 'processing' | 'completed' | 'failed';
     /**
      * searches that are done
@@ -850,6 +866,67 @@ export type KeyWithSecret = {
     key?: string;
 };
 
+export type ListedProject = {
+    /**
+     * prj_…
+     */
+    id: string;
+    name: string;
+    plan: 'free' | 'starter' | 'pro' | 'enterprise';
+    llm: {
+        provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+        base_url: string | null;
+        model: string | null;
+        temperature: number | null;
+        max_output_tokens: number | null;
+        monthly_token_limit: number | null;
+        vision: boolean;
+        fallbacks: Array<{
+            provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
+            base_url: string | null;
+            model: string | null;
+            temperature: number | null;
+            max_output_tokens: number | null;
+            monthly_token_limit: number | null;
+        }>;
+    };
+    smart_ingestion: {
+        enabled: boolean;
+        daily_token_limit: number | null;
+    };
+    retention_days: number;
+    /**
+     * the number in force: that of the project, or the default of its embedding model for default_mode
+     */
+    min_evidence: number;
+    default_mode: 'fast' | 'hybrid' | 'balanced' | 'precise';
+    superseding: 'off' | 'suggest' | 'on';
+    ocr: 'auto' | 'off';
+    time_zone: string | null;
+    keep_files: boolean;
+    vector_index: 'auto' | 'scan' | 'hnsw';
+    /**
+     * id of the reranker that was chosen; null: the one that belongs to its embedding model
+     */
+    reranker: string | null;
+    /**
+     * ISO 8601, UTC
+     */
+    created_at: string;
+    /**
+     * memories that are not deleted
+     */
+    documents: number;
+    /**
+     * total size of their content in UTF-8 bytes
+     */
+    storage_bytes: number;
+    /**
+     * when one of its keys was last used, up to a minute late; null: none was used that still exists
+     */
+    last_used_at: string | null;
+};
+
 export type LlmTest = {
     ok: boolean;
     provider: 'openai' | 'ollama' | 'anthropic' | 'gemini';
@@ -1455,7 +1532,7 @@ export type ProjectEmbedder = {
 };
 
 export type ProjectList = {
-    data: Array<Project>;
+    data: Array<ListedProject>;
     has_more: boolean;
     /**
      * pass it to the next request; null on the last page

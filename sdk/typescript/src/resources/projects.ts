@@ -12,6 +12,7 @@ import {
   getProject,
   getProjectEmbedder,
   getVectorIndex,
+  type ListedProject,
   type LlmTest,
   listProjects,
   type Project,
@@ -83,7 +84,7 @@ export class Projects {
   }
 
   /** Lists projects, newest first. */
-  list(params: { readonly limit?: number } = {}, options?: CallOptions): List<Project> {
+  list(params: { readonly limit?: number } = {}, options?: CallOptions): List<ListedProject> {
     return new List((cursor) =>
       this.#transport.call(
         (core) => listProjects({ ...core, query: { ...params, ...(cursor !== undefined && { cursor }) } }),

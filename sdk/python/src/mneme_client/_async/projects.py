@@ -23,6 +23,7 @@ from ..core.api.projects import (
 )
 from ..core.models.activity import Activity
 from ..core.models.get_activity_step import GetActivityStep
+from ..core.models.listed_project import ListedProject
 from ..core.models.llm_test import LlmTest
 from ..core.models.project import Project
 from ..core.models.project_embedder import ProjectEmbedder
@@ -125,7 +126,7 @@ class AsyncProjects:
             repeatable="keyed",
         )
 
-    def list(self, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> AsyncList[Project]:
+    def list(self, *, limit: int | Unset = UNSET, **options: Unpack[CallOptions]) -> AsyncList[ListedProject]:
         """List projects, newest first."""
 
         async def fetch(cursor: str | Unset) -> ProjectList:

@@ -22,6 +22,9 @@ from .case_run_list import CaseRunList
 from .case_run_modes_type_0_item import CaseRunModesType0Item
 from .case_run_results_item import CaseRunResultsItem
 from .case_run_results_item_mode import CaseRunResultsItemMode
+from .case_run_setup_type_0 import CaseRunSetupType0
+from .case_run_setup_type_0_default_mode import CaseRunSetupType0DefaultMode
+from .case_run_setup_type_0_superseding import CaseRunSetupType0Superseding
 from .case_run_status import CaseRunStatus
 from .chat import Chat
 from .chat_completion import ChatCompletion
@@ -115,6 +118,17 @@ from .list_entities_kind import ListEntitiesKind
 from .list_installed_models_task import ListInstalledModelsTask
 from .list_memories_order import ListMemoriesOrder
 from .list_memories_status import ListMemoriesStatus
+from .listed_project import ListedProject
+from .listed_project_default_mode import ListedProjectDefaultMode
+from .listed_project_llm import ListedProjectLlm
+from .listed_project_llm_fallbacks_item import ListedProjectLlmFallbacksItem
+from .listed_project_llm_fallbacks_item_provider import ListedProjectLlmFallbacksItemProvider
+from .listed_project_llm_provider import ListedProjectLlmProvider
+from .listed_project_ocr import ListedProjectOcr
+from .listed_project_plan import ListedProjectPlan
+from .listed_project_smart_ingestion import ListedProjectSmartIngestion
+from .listed_project_superseding import ListedProjectSuperseding
+from .listed_project_vector_index import ListedProjectVectorIndex
 from .llm_test import LlmTest
 from .llm_test_fallbacks_item import LlmTestFallbacksItem
 from .llm_test_fallbacks_item_provider import LlmTestFallbacksItemProvider
@@ -287,6 +301,9 @@ __all__ = (
     "CaseRunModesType0Item",
     "CaseRunResultsItem",
     "CaseRunResultsItemMode",
+    "CaseRunSetupType0",
+    "CaseRunSetupType0DefaultMode",
+    "CaseRunSetupType0Superseding",
     "CaseRunStatus",
     "Chat",
     "ChatCompletion",
@@ -370,6 +387,17 @@ __all__ = (
     "KeyScopesItem",
     "KeyWithSecret",
     "KeyWithSecretScopesItem",
+    "ListedProject",
+    "ListedProjectDefaultMode",
+    "ListedProjectLlm",
+    "ListedProjectLlmFallbacksItem",
+    "ListedProjectLlmFallbacksItemProvider",
+    "ListedProjectLlmProvider",
+    "ListedProjectOcr",
+    "ListedProjectPlan",
+    "ListedProjectSmartIngestion",
+    "ListedProjectSuperseding",
+    "ListedProjectVectorIndex",
     "ListEntitiesKind",
     "ListInstalledModelsTask",
     "ListMemoriesOrder",

@@ -14,6 +14,7 @@ from ..types import UNSET, Unset
 if TYPE_CHECKING:
     from ..models.case_run_error import CaseRunError
     from ..models.case_run_results_item import CaseRunResultsItem
+    from ..models.case_run_setup_type_0 import CaseRunSetupType0
 
 
 T = TypeVar("T", bound="CaseRun")
@@ -25,6 +26,7 @@ class CaseRun:
     Attributes:
         id (str): run_…
         modes (list[CaseRunModesType0Item] | None):
+        setup (CaseRunSetupType0 | None): models and settings when the run began; null: an earlier version began it
         status (CaseRunStatus):
         done (int): searches that are done
         skipped (int): of these, searches for cases whose expected memories were all deleted
@@ -37,6 +39,7 @@ class CaseRun:
 
     id: str
     modes: list[CaseRunModesType0Item] | None
+    setup: CaseRunSetupType0 | None
     status: CaseRunStatus
     done: int
     skipped: int
@@ -48,6 +51,8 @@ class CaseRun:
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.case_run_setup_type_0 import CaseRunSetupType0  # noqa: PLC0415
+
         id = self.id
 
         modes: list[str] | None
@@ -59,6 +64,12 @@ class CaseRun:
 
         else:
             modes = self.modes
+
+        setup: dict[str, Any] | None
+        if isinstance(self.setup, CaseRunSetupType0):
+            setup = self.setup.to_dict()
+        else:
+            setup = self.setup
 
         status: str = self.status
 
@@ -89,6 +100,7 @@ class CaseRun:
             {
                 "id": id,
                 "modes": modes,
+                "setup": setup,
                 "status": status,
                 "done": done,
                 "skipped": skipped,
@@ -108,6 +120,7 @@ class CaseRun:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.case_run_error import CaseRunError  # noqa: PLC0415
         from ..models.case_run_results_item import CaseRunResultsItem  # noqa: PLC0415
+        from ..models.case_run_setup_type_0 import CaseRunSetupType0  # noqa: PLC0415
 
         d = dict(src_dict)
         id = d.pop("id")
@@ -131,6 +144,21 @@ class CaseRun:
             return cast("list[CaseRunModesType0Item] | None", data)
 
         modes = _parse_modes(d.pop("modes"))
+
+        def _parse_setup(data: object) -> CaseRunSetupType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                setup_type_0 = CaseRunSetupType0.from_dict(data)
+
+                return setup_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast("CaseRunSetupType0 | None", data)
+
+        setup = _parse_setup(d.pop("setup"))
 
         status = check_case_run_status(d.pop("status"))
 
@@ -163,6 +191,7 @@ class CaseRun:
         case_run = cls(
             id=id,
             modes=modes,
+            setup=setup,
             status=status,
             done=done,
             skipped=skipped,

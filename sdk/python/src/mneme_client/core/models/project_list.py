@@ -7,7 +7,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 if TYPE_CHECKING:
-    from ..models.project import Project
+    from ..models.listed_project import ListedProject
 
 
 T = TypeVar("T", bound="ProjectList")
@@ -17,12 +17,12 @@ T = TypeVar("T", bound="ProjectList")
 class ProjectList:
     """
     Attributes:
-        data (list[Project]):
+        data (list[ListedProject]):
         has_more (bool):
         cursor (None | str): pass it to the next request; null on the last page
     """
 
-    data: list[Project]
+    data: list[ListedProject]
     has_more: bool
     cursor: None | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -52,13 +52,13 @@ class ProjectList:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.project import Project  # noqa: PLC0415
+        from ..models.listed_project import ListedProject  # noqa: PLC0415
 
         d = dict(src_dict)
         data = []
         _data = d.pop("data")
         for data_item_data in _data:
-            data_item = Project.from_dict(data_item_data)
+            data_item = ListedProject.from_dict(data_item_data)
 
             data.append(data_item)
 

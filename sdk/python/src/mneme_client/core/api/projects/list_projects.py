@@ -1,4 +1,4 @@
-"""List all projects, newest first."""
+"""List all projects with their use, newest first."""
 
 from __future__ import annotations
 

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.listed_project_llm_provider import ListedProjectLlmProvider, check_listed_project_llm_provider
+
+if TYPE_CHECKING:
+    from ..models.listed_project_llm_fallbacks_item import ListedProjectLlmFallbacksItem
+
+
+T = TypeVar("T", bound="ListedProjectLlm")
+
+
+@_attrs_define
+class ListedProjectLlm:
+    """
+    Attributes:
+        provider (ListedProjectLlmProvider):
+        base_url (None | str):
+        model (None | str):
+        temperature (float | None):
+        max_output_tokens (int | None):
+        monthly_token_limit (int | None):
+        vision (bool):
+        fallbacks (list[ListedProjectLlmFallbacksItem]):
+    """
+
+    provider: ListedProjectLlmProvider
+    base_url: None | str
+    model: None | str
+    temperature: float | None
+    max_output_tokens: int | None
+    monthly_token_limit: int | None
+    vision: bool
+    fallbacks: list[ListedProjectLlmFallbacksItem]
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        provider: str = self.provider
+
+        base_url: None | str
+        base_url = self.base_url
+
+        model: None | str
+        model = self.model
+
+        temperature: float | None
+        temperature = self.temperature
+
+        max_output_tokens: int | None
+        max_output_tokens = self.max_output_tokens
+
+        monthly_token_limit: int | None
+        monthly_token_limit = self.monthly_token_limit
+
+        vision = self.vision
+
+        fallbacks = []
+        for fallbacks_item_data in self.fallbacks:
+            fallbacks_item = fallbacks_item_data.to_dict()
+            fallbacks.append(fallbacks_item)
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "provider": provider,
+                "base_url": base_url,
+                "model": model,
+                "temperature": temperature,
+                "max_output_tokens": max_output_tokens,
+                "monthly_token_limit": monthly_token_limit,
+                "vision": vision,
+                "fallbacks": fallbacks,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.listed_project_llm_fallbacks_item import ListedProjectLlmFallbacksItem  # noqa: PLC0415
+
+        d = dict(src_dict)
+        provider = check_listed_project_llm_provider(d.pop("provider"))
+
+        def _parse_base_url(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        base_url = _parse_base_url(d.pop("base_url"))
+
+        def _parse_model(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast("None | str", data)
+
+        model = _parse_model(d.pop("model"))
+
+        def _parse_temperature(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast("float | None", data)
+
+        temperature = _parse_temperature(d.pop("temperature"))
+
+        def _parse_max_output_tokens(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast("int | None", data)
+
+        max_output_tokens = _parse_max_output_tokens(d.pop("max_output_tokens"))
+
+        def _parse_monthly_token_limit(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast("int | None", data)
+
+        monthly_token_limit = _parse_monthly_token_limit(d.pop("monthly_token_limit"))
+
+        vision = d.pop("vision")
+
+        fallbacks = []
+        _fallbacks = d.pop("fallbacks")
+        for fallbacks_item_data in _fallbacks:
+            fallbacks_item = ListedProjectLlmFallbacksItem.from_dict(fallbacks_item_data)
+
+            fallbacks.append(fallbacks_item)
+
+        listed_project_llm = cls(
+            provider=provider,
+            base_url=base_url,
+            model=model,
+            temperature=temperature,
+            max_output_tokens=max_output_tokens,
+            monthly_token_limit=monthly_token_limit,
+            vision=vision,
+            fallbacks=fallbacks,
+        )
+
+        listed_project_llm.additional_properties = d
+        return listed_project_llm
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
