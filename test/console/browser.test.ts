@@ -228,7 +228,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.keyboard.press("Escape");
     await goTo(page, "#/projects");
     await page.getByRole("row").filter({ hasText: "current" }).getByRole("button", { name: "More" }).click();
-    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Name and plan"]);
+    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Name and plan", "Copy the id"]);
     await page.keyboard.press("Escape");
   });
 

@@ -118,11 +118,15 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.mouse.down();
     for (const corner of others) await page.mouse.move(...(corner as [number, number]), { steps: 3 });
     await page.mouse.up();
-    // the actions cover no point
-    const bar = await page.getByRole("toolbar", { name: "Selected memories" }).boundingBox();
-    expect(bar?.y).toBeGreaterThanOrEqual(box.y + box.height);
     const selected = page.getByRole("region", { name: "2 selected" });
     await selected.getByRole("link").nth(1).waitFor();
+    // the list and the actions stand beside the map and cover no point
+    const map2 = await page.locator("main canvas").boundingBox();
+    const list = await selected.boundingBox();
+    if (map2 === null || list === null) throw new Error("the selection has no place on the page");
+    expect(list.x).toBeGreaterThanOrEqual(map2.x + map2.width);
+    const bar = await page.getByRole("toolbar", { name: "Selected memories" }).boundingBox();
+    expect(bar?.x).toBeGreaterThanOrEqual(list.x);
     await page.getByRole("toolbar").getByRole("button", { name: "Tag" }).click();
     await page.getByRole("dialog").getByRole("textbox", { name: "Tags" }).fill("from-map");
     await page.getByRole("button", { name: "Add the tags" }).click();
@@ -131,11 +135,83 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     });
   });
 
-  test("the history names the key that changed a memory", async () => {
+  test("the history names the key that changed a memory, marks the words that changed, and tabs count", async () => {
     const { body } = await shown.mneme.store({ content: "The workshop is in room 114.", userId: "lena" });
+    await shown.mneme.call("PUT", `/v1/memories/${body.id}`, { content: "The workshop is in room 220." });
+    await shown.mneme.settled(body.id);
     await goTo(page, `#/memories/${body.id}?tab=history`);
     await page.getByText("by the key “operator”").first().waitFor();
     expect(await page.getByRole("main").textContent()).not.toContain("key_");
+    expect(await page.locator("ins").allTextContents()).toEqual(["220"]);
+    expect(await page.locator("del").allTextContents()).toEqual(["114"]);
+    await page.getByRole("tab", { name: "History 2" }).waitFor();
+    // a short text is the heading, and does not stand below it once more
+    await page.getByRole("tab", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "The workshop is in room 220.", level: 1 }).waitFor();
+    expect(await page.getByRole("region", { name: "Text", exact: true }).count()).toBe(0);
+    await page.getByRole("button", { name: "Copy the text" }).waitFor();
+  });
+
+  test("settings say whether they are saved, and changes can be discarded", async () => {
+    await goTo(page, "#/settings");
+    const card = page.getByRole("region", { name: "Project", exact: true });
+    await card.getByText("Saved", { exact: true }).waitFor();
+    await card.getByLabel("Time zone").selectOption("Europe/Berlin");
+    await card.getByText("Unsaved changes").waitFor();
+    await card.getByRole("button", { name: "Discard" }).click();
+    await card.getByText("Saved", { exact: true }).waitFor();
+    expect(await card.getByLabel("Time zone").inputValue()).toBe("");
+    await card.getByLabel("Time zone").selectOption("Europe/Berlin");
+    await card.getByRole("button", { name: "Save" }).click();
+    await card.getByText("Saved", { exact: true }).waitFor();
+    expect((await shown.mneme.call("GET", "/v1/project")).body.time_zone).toBe("Europe/Berlin");
+    await shown.mneme.call("PUT", "/v1/project", { time_zone: null });
+    await goTo(page, "#/settings?tab=storage");
+    const keeps = page.getByRole("switch", { name: /^Keep the originals/ });
+    await keeps.focus();
+    await page.keyboard.press(" ");
+    await page.getByText("Unsaved changes").waitFor();
+    await page.getByRole("button", { name: "Discard" }).click();
+    expect(await keeps.isChecked()).toBe(false);
+  });
+
+  test("the list of projects says how much each has stored, and why a memory failed stands in its row", async () => {
+    await goTo(page, "#/projects");
+    const row = page.getByRole("row", { name: /default/ });
+    const { documents } = (await shown.mneme.call("GET", "/v1/projects")).body.data.at(-1);
+    expect(documents).toBeGreaterThan(0);
+    await row.getByText(`${documents}`, { exact: true }).waitFor();
+    const upload = new FormData();
+    upload.append("file", new File(["%PDF-1.7\nbroken"], "broken.pdf"));
+    const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
+    const sent = await shown.mneme.send(
+      new Request("http://mneme.test/v1/memories/upload", { method: "POST", headers, body: upload }),
+    );
+    const { body: failed } = await shown.mneme.settled(sent.body.id);
+    await goTo(page, "#/memories");
+    await page
+      .getByRole("row", { name: /broken\.pdf/ })
+      .getByText(failed.error.message)
+      .waitFor();
+    await shown.mneme.call("DELETE", `/v1/memories/${failed.id}`);
+  });
+
+  test("two runs over cases show what changed between them", async () => {
+    await shown.mneme.call("POST", "/v1/cases", { query: "Who owns the moon?", expected: { not_found: true } });
+    const ended = async (id: string) =>
+      until("the run has ended", async () => {
+        return (await shown.mneme.call("GET", `/v1/cases/runs/${id}`)).body.status === "completed";
+      });
+    await ended((await shown.mneme.call("POST", "/v1/cases/runs", { modes: ["fast"] })).body.id);
+    await shown.mneme.call("PUT", "/v1/project", { superseding: "off" });
+    await ended((await shown.mneme.call("POST", "/v1/cases/runs", { modes: ["hybrid"] })).body.id);
+    await shown.mneme.call("PUT", "/v1/project", { superseding: "on" });
+    await goTo(page, "#/cases");
+    await page.getByRole("heading", { name: /^Run 2/ }).waitFor();
+    const changes = await page.locator(".run-changes").textContent();
+    expect(changes).toContain("fast → hybrid");
+    expect(changes).toContain("on → off");
+    expect(changes).not.toContain("embedding model");
   });
 
   test("a language model is tested before it is saved", async () => {

@@ -53,7 +53,9 @@ const PICTURES: readonly Picture[] = [
     prepare: async (page) => {
       await openFirst(page, "button", "Run all cases");
       await page.getByText("passed").nth(1).waitFor();
-      await page.getByText(/^Last run/).waitFor();
+      await page.getByRole("heading", { name: /^Run [2-9]/ }).waitFor();
+      const others = page.getByLabel("Compared with");
+      await others.selectOption({ index: (await others.locator("option").count()) - 1 });
     },
   },
   { name: "cases-new", at: "cases", isEmpty: true },
@@ -249,9 +251,11 @@ async function fill({ mneme, open }: InBrowser, hook: string): Promise<string> {
     expected: { memory_ids: [found.memory_id] },
   });
   await mneme.call("POST", "/v1/cases", { query: "Who owns the moon?", expected: { not_found: true } });
+  await mneme.call("PUT", "/v1/project", { superseding: "off" });
   const { id: run } = (await mneme.call("POST", "/v1/cases/runs", { modes: ["hybrid", "precise"] })).body;
   await until("the run has ended", async () => {
     return (await mneme.call("GET", `/v1/cases/runs/${run}`)).body.status !== "processing";
   });
+  await mneme.call("PUT", "/v1/project", { superseding: "on" });
   return id;
 }

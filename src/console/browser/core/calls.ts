@@ -57,6 +57,8 @@ export type CurrentKey = Static<typeof Platform.CurrentKey>;
 export type KeyWithSecret = Static<typeof Platform.KeyWithSecret>;
 /** A project. */
 export type Project = Static<typeof Platform.Project>;
+/** A project with its use. */
+export type ListedProject = Static<typeof Platform.ListedProject>;
 /** A project with its first key. */
 export type ProjectWithKey = Static<typeof Platform.ProjectWithKey>;
 /** The embedding model of a project. */
@@ -158,7 +160,7 @@ export interface Answers {
   listDeliveries: Listed<Delivery>;
   redeliver: Delivery;
   createProject: ProjectWithKey;
-  listProjects: Listed<Project>;
+  listProjects: Listed<ListedProject>;
   getOwnProject: Project;
   updateOwnProject: Project;
   testLanguageModel: LlmTest;

@@ -40,6 +40,11 @@ export function timeText(time: string): string {
   return dateFormat("time", { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
 }
 
+/** A day and a time with seconds, in the zone of the browser. */
+export function exactTimeText(time: string): string {
+  return dateFormat("exact time", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(time));
+}
+
 /** A day. Midnight in UTC stands for a day without a time, which is shown as the same day in every time zone. */
 export function dayText(time: string): string {
   const isDay = time.endsWith("T00:00:00.000Z");
@@ -47,6 +52,15 @@ export function dayText(time: string): string {
     ? dateFormat("day in UTC", { dateStyle: "medium", timeZone: "UTC" })
     : dateFormat("day", { dateStyle: "medium" });
   return format.format(new Date(time));
+}
+
+/** The time of day in a time zone; empty if this browser does not know the zone. */
+export function timeInZone(ms: number, timeZone: string): string {
+  try {
+    return dateFormat(`time in ${timeZone}`, { timeStyle: "short", timeZone }).format(ms);
+  } catch {
+    return ""; // a zone that is newer than the browser
+  }
 }
 
 /** How long ago a time was, or how soon it is. */
@@ -86,13 +100,4 @@ export function languageName(code: string | null): string | null {
   } catch {
     return code; // not a code of a language
   }
-}
-
-/** The beginning of a text that is longer than `most` characters, cut between two words. */
-export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const cut = [...text.slice(0, 2 * most)].slice(0, most).join("");
-  if (cut.length === text.length) return text;
-  const space = cut.lastIndexOf(" ");
-  return `${cut.slice(0, space > most / 2 ? space : undefined).replace(/[\s.,;:]+$/, "")}…`;
 }

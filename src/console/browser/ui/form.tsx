@@ -26,6 +26,8 @@ interface FormProps {
   readonly disabled?: boolean | undefined;
   /** Whether nothing was changed yet: then it has no buttons. */
   readonly isIdle?: boolean | undefined;
+  /** Undoes what was changed and not saved yet. */
+  readonly discard?: (() => void) | undefined;
   /** Whether sending it destroys something. */
   readonly destroys?: boolean | undefined;
   /** Whether the button that leaves the dialog gets the focus. */
@@ -42,6 +44,7 @@ export function Form({
   label,
   disabled,
   isIdle,
+  discard,
   destroys,
   prefersCancel,
 }: FormProps) {
@@ -75,6 +78,7 @@ export function Form({
         <Button type="submit" kind={destroys ? "destructive" : "primary"} icon={icon} busy={isBusy} disabled={disabled}>
           {verb}
         </Button>
+        {discard !== undefined && isIdle !== true && <Button run={discard}>{t("Discard")}</Button>}
         {beside}
       </div>
     </form>
@@ -89,6 +93,8 @@ function useFieldError(name: string): string | null {
   return error !== null && isMine ? error.message : null;
 }
 
+type Option = readonly [value: string, label: string];
+
 interface FieldProps {
   readonly name: string;
   readonly label: string;
@@ -100,7 +106,9 @@ interface FieldProps {
   /** Number of lines; makes the field a text area. */
   readonly lines?: number | undefined;
   /** Makes the field a drop-down list. */
-  readonly options?: readonly (readonly [value: string, label: string])[] | undefined;
+  readonly options?: readonly Option[] | undefined;
+  /** More options of the list, below headings. */
+  readonly groups?: readonly (readonly [heading: string, options: readonly Option[]])[] | undefined;
   readonly min?: number | string | undefined;
   readonly max?: number | string | undefined;
   readonly step?: number | string | undefined;
@@ -117,8 +125,8 @@ interface FieldProps {
 
 /** A labelled field. */
 export function Field(props: FieldProps) {
-  const { name, label, value, onValue, hint, lines, options, suggestions, quiet, code, unit, autofocus, ...rest } =
-    props;
+  const { name, label, value, onValue, hint, lines, options, groups, ...more } = props;
+  const { suggestions, quiet, code, unit, autofocus, ...rest } = more;
   const id = useId();
   const error = useFieldError(name);
   const described = [error !== null && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean).join(" ");
@@ -140,10 +148,11 @@ export function Field(props: FieldProps) {
       {options !== undefined ? (
         <div class="select">
           <select {...shared} value={value} onChange={change}>
-            {options.map(([option, text]) => (
-              <option key={option} value={option}>
-                {text}
-              </option>
+            <Options options={options} />
+            {groups?.map(([heading, those]) => (
+              <optgroup key={heading} label={heading}>
+                <Options options={those} />
+              </optgroup>
             ))}
           </select>
           <ChevronDown size={16} aria-hidden="true" />
@@ -203,6 +212,14 @@ export function Field(props: FieldProps) {
   );
 }
 
+function Options({ options }: { readonly options: readonly Option[] }) {
+  return options.map(([option, text]) => (
+    <option key={option} value={option}>
+      {text}
+    </option>
+  ));
+}
+
 // Preact has a different type of properties for each `type` of an input element. A field may have any of them.
 function typeOf(type: FieldProps["type"]): { type: "text" } {
   return { type: (type ?? "text") as "text" };
@@ -214,14 +231,17 @@ interface CheckProps {
   readonly onChecked: (checked: boolean) => void;
   readonly hint?: string | undefined;
   readonly disabled?: boolean | undefined;
+  /** Whether it looks like a switch, for a setting that is on or off. */
+  readonly isSwitch?: boolean | undefined;
 }
 
 /** A checkbox with its label. */
-export function CheckField({ label, checked, onChecked, hint, disabled }: CheckProps) {
+export function CheckField({ label, checked, onChecked, hint, disabled, isSwitch }: CheckProps) {
   return (
-    <label class="check">
+    <label class={isSwitch ? "check switch" : "check"}>
       <input
         type="checkbox"
+        role={isSwitch ? "switch" : undefined}
         checked={checked}
         disabled={disabled}
         onChange={(event) => onChecked(event.currentTarget.checked)}

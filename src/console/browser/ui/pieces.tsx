@@ -16,17 +16,17 @@ interface HeadProps {
   readonly text?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly above?: ComponentChildren;
-  /** Whether a long title is cut to one line. */
-  readonly isCut?: boolean;
+  /** Whether the title may be a sentence: then it is smaller, and has two lines at most on a wide page. */
+  readonly isSentence?: boolean;
 }
 
 /** The head of a view. */
-export function PageHead({ title, text, actions, above, isCut }: HeadProps) {
+export function PageHead({ title, text, actions, above, isSentence }: HeadProps) {
   return (
     <header class="page-head">
       <div>
         {above}
-        <h1 dir="auto" class={isCut ? "cut-title" : ""} title={isCut ? title : undefined}>
+        <h1 dir="auto" class={isSentence ? "sentence-title" : ""}>
           {title}
         </h1>
         {text && <div class="page-text">{text}</div>}
@@ -64,7 +64,8 @@ export function Card({ title, label = title, icon: Shown, actions, children, cla
 
 interface TabsProps {
   readonly label: string;
-  readonly tabs: readonly (readonly [name: string, title: string] | false)[];
+  /** The count says how much there is behind a tab; undefined: not known. */
+  readonly tabs: readonly (readonly [name: string, title: string, count?: number | string | undefined] | false)[];
   readonly current: string;
   /** Name of the filter of the address that stores the chosen tab. */
   readonly filter?: string;
@@ -107,7 +108,7 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
   };
   return (
     <div class={`tabs ${fades}`} role="tablist" aria-label={label} onKeyDown={move} ref={list}>
-      {shown.map(([name, title]) => (
+      {shown.map(([name, title, count]) => (
         <button
           key={name}
           type="button"
@@ -117,6 +118,7 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
           onClick={() => setFilters({ [filter]: name })}
         >
           {title}
+          {count !== undefined && <span class="tab-count number"> {count}</span>}
         </button>
       ))}
     </div>
@@ -190,11 +192,16 @@ export function Snippet({ code, label, wraps }: SnippetProps) {
   );
 }
 
+interface FactsProps {
+  readonly rows: readonly (readonly [string, ComponentChildren])[];
+  readonly class?: string;
+}
+
 /** A list of names and values. Rows without a value are left out. */
-export function Facts({ rows }: { readonly rows: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({ rows, class: more = "" }: FactsProps) {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   return (
-    <dl class="facts">
+    <dl class={`facts ${more}`}>
       {shown.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

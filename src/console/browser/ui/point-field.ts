@@ -127,7 +127,7 @@ export class PointField<Point extends PlanePoint> {
 }
 
 /** Whether a ray from the point to the right crosses the closed line an odd number of times. */
-function isWithin({ x, y }: PlanePoint, line: readonly PlanePoint[]): boolean {
+export function isWithin({ x, y }: PlanePoint, line: readonly PlanePoint[]): boolean {
   let isInside = false;
   for (const [at, a] of line.entries()) {
     const b = line[(at + 1) % line.length] as PlanePoint;

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
 import { isDark } from "../core/theme.ts";
 import { Button } from "./button.tsx";
-import { draw, type ShownPoint } from "./draw-points.ts";
+import { draw, type ShownPoint, type ShownRegion } from "./draw-points.ts";
 import { Lasso } from "./icons.ts";
 import {
   moved,
@@ -35,8 +35,10 @@ interface PointsProps {
   readonly onOpen: (at: number) => void;
   /** Whether zooming and moving are off, so that the wheel scrolls the page. */
   readonly isStill?: boolean | undefined;
-  /** Whether points are selected: as long as they are, the line around them stays. */
-  readonly hasChosen?: boolean | undefined;
+  /** Named groups of points that lie close together. */
+  readonly regions?: readonly ShownRegion[] | undefined;
+  /** Index of a point that the view highlights; null: none. */
+  readonly looked?: number | null | undefined;
   /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
   readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
   /** What stands beside the buttons above the canvas. */
@@ -47,6 +49,7 @@ interface PointsProps {
 
 /** Maximum distance in pixels between the pointer and the point that it highlights. */
 const REACH = 12;
+const NO_REGIONS: readonly ShownRegion[] = [];
 const STEP = 1.6;
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowUp: [0, 1],
@@ -62,7 +65,8 @@ export default function Points({
   onPoint,
   onOpen,
   onChosen,
-  hasChosen = false,
+  regions = NO_REGIONS,
+  looked = null,
   isStill = false,
   head,
   children,
@@ -100,9 +104,11 @@ export default function Points({
   }, []);
 
   useEffect(() => {
-    const frame = requestAnimationFrame(() => draw(canvas.current, points, { size, sight, pointed, line }));
+    const frame = requestAnimationFrame(() =>
+      draw(canvas.current, points, { regions, size, sight, pointed: pointed ?? looked, line }),
+    );
     return () => cancelAnimationFrame(frame);
-  }, [points, size, sight, pointed, line, isDark.value]);
+  }, [points, regions, size, sight, pointed, looked, line, isDark.value]);
 
   const look = (at: number | null, seen = sight) => {
     setPointed(at);
@@ -123,11 +129,9 @@ export default function Points({
   const close = () => {
     onChosen?.(field.current.within(drawn.current), false);
     drawn.current = [];
+    setLine([]);
     setIsDrawing(false);
   };
-  useEffect(() => {
-    if (!hasChosen) setLine([]);
-  }, [hasChosen]);
   const move = (event: PointerEvent) => {
     const from = drag.current;
     if (from === null || isStill) return look(pointAt(event));
@@ -203,6 +207,11 @@ export default function Points({
             onPointerLeave={() => look(null)}
           />
         </div>
+        {isDrawing && (
+          <p class="picture-hint" role="status">
+            {t("Draw a line around points to select them.")}
+          </p>
+        )}
         {children}
       </div>
     </div>

@@ -125,7 +125,7 @@ export default function Cases() {
 
 function Expected({ of: { expected } }: { readonly of: Case }) {
   const ids = expected.memory_ids;
-  if (ids === undefined) return <Badge tone="warn">{t("nothing")}</Badge>;
+  if (ids === undefined) return <Badge>{t("no answer")}</Badge>;
   return (
     <span class="stack-lines">
       {ids.slice(0, NAMED_MAX).map((id) => (

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { CaseResult, CaseRun } from "../../core/calls.ts";
-import { timeText } from "../../core/format.ts";
+import { agoText, exactTimeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { Button } from "../../ui/button.tsx";
@@ -33,9 +33,9 @@ export function Runs({ check }: RunsProps) {
   const [modes, setModes] = useState<readonly ModeName[]>(["hybrid", "balanced"]);
   const [other, setOther] = useState("");
   const runs = useResource(
-    async (signal) => (await call("listCaseRuns", { query: { limit: RUNS_SHOWN }, signal })).data,
+    (signal) => call("listCaseRuns", { query: { limit: RUNS_SHOWN }, signal }),
     [],
-    (all) => (all.some(({ status }) => status === "processing") ? POLL_MS : null),
+    ({ data }) => (data.some(({ status }) => status === "processing") ? POLL_MS : null),
   );
   const toggle = (name: ModeName) => {
     const chosen = MODES.map(([mode]) => mode).filter((mode) => (mode === name) !== modes.includes(mode));
@@ -58,15 +58,18 @@ export function Runs({ check }: RunsProps) {
             </Button>
           ))}
           <span class="spring" />
-          <Button kind="primary" icon={Play} busy={runs.value?.[0]?.status === "processing"} run={run}>
+          <Button
+            kind="primary"
+            icon={Play}
+            busy={runs.value?.data[0]?.status === "processing"}
+            title={t("Runs cost no questions of your plan, and are kept for 30 days.")}
+            run={run}
+          >
             {t("Run all cases")}
           </Button>
         </div>
-        <p class="fine">
-          {t("Figures do not count towards your quota, and are kept for 30 days. The result of each case is a search.")}
-        </p>
         <Loaded from={runs} lines={3}>
-          {(all) => <Latest all={all} other={other} setOther={setOther} />}
+          {({ data, cursor }) => <Latest all={data} hasAll={cursor === null} other={other} setOther={setOther} />}
         </Loaded>
       </div>
     </Card>
@@ -75,12 +78,14 @@ export function Runs({ check }: RunsProps) {
 
 interface LatestProps {
   readonly all: readonly CaseRun[];
+  /** Whether there are no older runs, so that each has a number. */
+  readonly hasAll: boolean;
   /** Id of the run to compare with; empty: the previous completed one. */
   readonly other: string;
   readonly setOther: (id: string) => void;
 }
 
-function Latest({ all, other, setOther }: LatestProps) {
+function Latest({ all, hasAll, other, setOther }: LatestProps) {
   const [latest, ...earlier] = all;
   if (latest === undefined) return null;
   if (latest.status === "failed")
@@ -100,24 +105,32 @@ function Latest({ all, other, setOther }: LatestProps) {
   }
   const comparable = earlier.filter(({ status }) => status === "completed");
   const compared = comparable.find(({ id }) => id === other) ?? comparable[0];
-  const casesOf = (run: CaseRun | undefined) => run?.results?.[0]?.cases;
-  const isUnlike = compared !== undefined && casesOf(compared) !== casesOf(latest);
+  const numberOf = (run: CaseRun) => all.length - all.indexOf(run);
   return (
     <div class="stack">
-      <div class="row between last-run">
-        <h2>{t("Last run, {time}", { time: timeText(latest.created_at) })}</h2>
-        {comparable.length > 0 && (
+      <div class="last-run">
+        <div class="stack-lines">
+          <h2>{nameOf(latest, hasAll ? numberOf(latest) : null)}</h2>
+          <p class="fine">
+            <time dateTime={latest.created_at}>{exactTimeText(latest.created_at)}</time> · {setupText(latest)}
+          </p>
+        </div>
+        {compared !== undefined && (
           <div class="compared">
             <Field
               name="other"
-              label={t("Compare with the run from")}
-              value={compared?.id ?? ""}
+              label={t("Compared with")}
+              value={compared.id}
               onValue={setOther}
-              options={comparable.map(({ id, created_at: at }) => [id, timeText(at)] as const)}
+              options={comparable.map((run) => {
+                const title = nameOf(run, hasAll ? numberOf(run) : null);
+                return [run.id, `${title} · ${exactTimeText(run.created_at)} · ${modesText(run)}`] as const;
+              })}
             />
           </div>
         )}
       </div>
+      {compared !== undefined && <Changes latest={latest} before={compared} />}
       <div class="table-frame">
         <table class="figures">
           <caption class="aside">{t("Results by mode")}</caption>
@@ -125,8 +138,8 @@ function Latest({ all, other, setOther }: LatestProps) {
             <tr>
               <th scope="col">{t("Mode")}</th>
               {FIGURES.map(([name, title, what]) => (
-                <th key={name} scope="col" title={t(what)}>
-                  {t(title)}
+                <th key={name} scope="col">
+                  <abbr title={t(what)}>{t(title)}</abbr>
                 </th>
               ))}
               <th scope="col">{t("Cases")}</th>
@@ -138,29 +151,109 @@ function Latest({ all, other, setOther }: LatestProps) {
                 key={result.mode}
                 result={result}
                 before={compared?.results?.find(({ mode }) => mode === result.mode)}
+                isCompared={compared !== undefined}
               />
             ))}
           </tbody>
         </table>
       </div>
-      <p class="fine">
-        {FIGURES.map(([name, title, what]) => (
-          <span key={name} class="figure-note">
-            {t(title)}: {t(what)}.{" "}
-          </span>
-        ))}
-        {isUnlike && t("The runs compared have different numbers of cases.")}
-        {latest.skipped > 0 &&
-          ` ${t("{n} searches skipped, because their memories were deleted", { n: latest.skipped })}.`}
-      </p>
+      {latest.skipped > 0 && (
+        <p class="fine">{t("{n} searches skipped, because their memories were deleted", { n: latest.skipped })}.</p>
+      )}
     </div>
   );
 }
 
-function Row({ result, before }: { readonly result: CaseResult; readonly before: CaseResult | undefined }) {
+/** What is named a run: its number, if all runs are known, and how long ago it was. */
+function nameOf(run: CaseRun, number: number | null): string {
+  const ago = agoText(run.created_at);
+  return number === null ? t("Run, {ago}", { ago }) : t("Run {n}, {ago}", { n: number, ago });
+}
+
+function modesText({ modes }: CaseRun): string {
+  return modes === null ? t("own mode of each case") : modes.join(", ");
+}
+
+/** The models and the settings of a run in one line. */
+function setupText({ setup }: CaseRun): string {
+  if (setup === null) return t("models and settings were not stored yet");
+  return SETUP.filter(([name]) => name !== "superseding")
+    .map(([name, , text]) => text(setup[name]))
+    .filter((part) => part !== "")
+    .join(" · ");
+}
+
+type Setup = NonNullable<CaseRun["setup"]>;
+
+/** What decides how a run searches: its name, and a value as people read it. */
+const SETUP: readonly (readonly [keyof Setup, string, (value: Setup[keyof Setup]) => string])[] = [
+  ["embedder", "embedding model", (value) => String(value)],
+  ["reranker", "reranker", (value) => (value === null ? "" : String(value))],
+  ["min_evidence", "minimum evidence", (value) => t("evidence from {n} %", { n: Math.round(Number(value) * 100) })],
+  ["superseding", "relations", (value) => t(String(value))],
+  ["default_mode", "default mode", () => ""],
+];
+
+/** What is different between two runs: modes, models, settings, and the cases. */
+function Changes({ latest, before }: { readonly latest: CaseRun; readonly before: CaseRun }) {
+  const changes: (readonly [string, string, string])[] = [];
+  if (modesText(latest) !== modesText(before)) changes.push([t("modes"), modesText(before), modesText(latest)]);
+  if (latest.setup !== null && before.setup !== null) {
+    for (const [name, title, text] of SETUP) {
+      const [old, now] = [before.setup[name], latest.setup[name]];
+      if (old === now || (name === "default_mode" && latest.modes !== null)) continue;
+      const shown = (value: typeof old) => text(value) || String(value ?? t("default"));
+      changes.push([t(title), shown(old), shown(now)]);
+    }
+  }
+  const isSame = (latest.results ?? []).every((result) => {
+    const old = before.results?.find(({ mode }) => mode === result.mode);
+    return old === undefined || FIGURES.every(([name]) => old[name] === result[name]);
+  });
+  const casesOf = (run: CaseRun) => Math.max(0, ...(run.results ?? []).map(({ cases }) => cases));
+  if (casesOf(latest) !== casesOf(before)) changes.push([t("cases"), `${casesOf(before)}`, `${casesOf(latest)}`]);
+  if (changes.length === 0)
+    return (
+      <p class="run-changes fine">
+        {isSame
+          ? t("Same modes, models and settings, and the same figures.")
+          : t("Same modes, models and settings: a difference comes from the memories or the cases.")}
+      </p>
+    );
+  return (
+    <dl class="run-changes">
+      {changes.map(([title, old, now]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>
+            <span class="fine">{old}</span> → <strong>{now}</strong>
+          </dd>
+        </div>
+      ))}
+      {isSame && (
+        <div>
+          <dt>{t("figures")}</dt>
+          <dd>{t("unchanged")}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+interface RowProps {
+  readonly result: CaseResult;
+  /** The same mode in the run that is compared; undefined: it had not this mode. */
+  readonly before: CaseResult | undefined;
+  readonly isCompared: boolean;
+}
+
+function Row({ result, before, isCompared }: RowProps) {
   return (
     <tr>
-      <td class="main-cell">{result.mode}</td>
+      <td class="main-cell">
+        {result.mode}
+        {isCompared && before === undefined && <span class="fine plain-note"> · {t("not in the other run")}</span>}
+      </td>
       {FIGURES.map(([name, title]) => (
         <td key={name} class="number" data-head={t(title)}>
           <Figure value={result[name]} before={before?.[name] ?? null} isShare={name !== "ndcg10"} />
@@ -187,12 +280,13 @@ function Figure({ value, before, isShare }: FigureProps) {
   const isSame = Math.abs(difference) < 0.0005;
   return (
     <span class="figure">
-      {shown(value)}
-      {before !== null && (
-        <span class={`delta ${isSame ? "" : difference > 0 ? "better" : "worse"}`}>
-          {isSame ? "±0" : `${difference > 0 ? "+" : "−"}${shown(Math.abs(difference))}`}
+      {!isSame && (
+        <span class={`delta ${difference > 0 ? "better" : "worse"}`}>
+          {difference > 0 ? "+" : "−"}
+          {shown(Math.abs(difference))}
         </span>
       )}
+      {shown(value)}
     </span>
   );
 }

@@ -46,6 +46,7 @@ export default function Connect() {
       />
       <Card title={t("Addresses")}>
         <Facts
+          class="addresses"
           rows={[
             ["API", <Id key="api" text={addressOf("/v1")} />],
             ["MCP", <Id key="mcp" text={addressOf("/mcp")} />],

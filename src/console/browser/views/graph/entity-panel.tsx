@@ -58,6 +58,7 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
   const name = entity.value?.name ?? "";
   return (
     <Card
+      class="chosen-entity"
       title={name}
       actions={
         <>

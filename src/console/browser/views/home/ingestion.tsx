@@ -39,10 +39,17 @@ export function Ingestion() {
           <Tile label={t("Searchable")} value={completed} status="completed" />
           <Tile label={t("Being processed")} value={processing} status="processing" />
           <Tile label={t("Failed")} value={failed} status="failed">
-            {failed > 0 && rights.value?.memoriesWrite && (
-              <Button size="small" icon={RotateCcw} run={retry}>
-                {t("Retry all")}
-              </Button>
+            {failed > 0 && (
+              <div class="row">
+                {rights.value?.memoriesWrite && (
+                  <Button size="small" icon={RotateCcw} run={retry}>
+                    {t("Retry all")}
+                  </Button>
+                )}
+                <a class="fine why" href={to(["memories"], { status: "failed" })}>
+                  {t("See why")}
+                </a>
+              </div>
             )}
           </Tile>
         </section>

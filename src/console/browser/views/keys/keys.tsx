@@ -74,7 +74,7 @@ export default function Keys() {
               </span>
             ),
           },
-          { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
+          { head: t("Created"), cell: ({ created_at: at }) => <Ago time={at} /> },
           { head: t("Last used"), cell: ({ last_used_at: at }) => (at === null ? t("never") : <Ago time={at} />) },
           { head: t("Expires"), cell: ({ expires_at: at }) => (at === null ? t("never") : <Ago time={at} />) },
           {

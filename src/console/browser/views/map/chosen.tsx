@@ -1,86 +1,56 @@
-// The memories that are selected on the map: their names, and actions on all of them.
+// The memories that the map shows or that are selected on it, as a list with actions on all that are selected.
 
-import { useEffect, useState } from "preact/hooks";
-import { call } from "../../core/api.ts";
-import type { Memory } from "../../core/calls.ts";
+import type { MapPoint, Memory } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Lasso, X } from "../../ui/icons.ts";
-import { Ago, Badge, Card } from "../../ui/pieces.tsx";
+import { Ago, Card } from "../../ui/pieces.tsx";
 import { Skeleton } from "../../ui/states.tsx";
+import { BulkBar } from "../memories/bulk-bar.tsx";
 import { nameOf } from "../shared/memory-names.ts";
+import type { ReadMemories } from "./read-memories.ts";
 
-/** Number of memories that are shown at first, and that "Load more" adds each time. */
-const PAGE = 25;
-
-/** Memories that were read by their ids. */
-export interface ReadMemories {
-  readonly memories: readonly Memory[];
-  readonly isReading: boolean;
-  readonly hasMore: boolean;
-  readonly more: () => void;
-  readonly put: (memory: Memory) => void;
+interface ListProps {
+  readonly read: ReadMemories;
+  /** Name of the colour of a memory's point. */
+  readonly colourOf: (id: string) => string;
+  /** Called with the memory whose row the pointer or the focus is on; null: none. */
+  readonly look: (id: string | null) => void;
 }
 
-/** Reads the first of these memories; those that cannot be read are left out. */
-export function useMemories(ids: readonly string[]): ReadMemories {
-  const [limit, setLimit] = useState(PAGE);
-  const [memories, setMemories] = useState<ReadonlyMap<string, Memory | null>>(new Map());
-  const wanted = ids.slice(0, limit);
-  const missing = wanted.filter((id) => !memories.has(id));
-  useEffect(() => {
-    const stop = new AbortController();
-    const read = async (id: string) => {
-      try {
-        return [id, await call("getMemory", { params: { id }, signal: stop.signal })] as const;
-      } catch {
-        // probably deleted since the map was drawn; after any other error it is left out, too
-        return [id, null] as const;
-      }
-    };
-    void Promise.all(missing.map(read)).then((found) => {
-      if (!stop.signal.aborted) setMemories((before) => new Map([...before, ...found]));
-    });
-    return () => stop.abort();
-  }, [missing.join(" ")]);
-  return {
-    memories: wanted.map((id) => memories.get(id)).filter((memory): memory is Memory => memory != null),
-    isReading: missing.length > 0,
-    hasMore: ids.length > limit,
-    more: () => setLimit(limit + PAGE),
-    put: (memory) => setMemories((before) => new Map([...before, [memory.id, memory]])),
-  };
-}
-
-interface ChosenProps {
+interface ChosenProps extends ListProps {
   readonly count: number;
-  readonly selection: ReadMemories;
   readonly clear: () => void;
 }
 
-/** The card below the map. */
-export function Chosen({ count, selection: { memories, isReading, hasMore, more }, clear }: ChosenProps) {
+/** The card beside the map with what is selected on it. */
+export function Chosen({ count, read, clear, ...list }: ChosenProps) {
   return (
     <Card
+      class="chosen"
       title={countText(count, "1 selected", "{n} selected")}
       icon={Lasso}
       actions={<Button size="small" kind="ghost" icon={X} label={t("Clear the selection")} run={clear} />}
     >
+      {read.memories.length > 0 && rights.value?.memoriesWrite === true && (
+        <BulkBar isInside chosen={read.memories} clear={clear} onChanged={read.put} onRemoved={clear} />
+      )}
+      <MemoryList read={read} {...list} />
+    </Card>
+  );
+}
+
+/** The memories of the points, each with the colour of its point. */
+export function MemoryList({ read: { memories, isReading, hasMore, more }, colourOf, look }: ListProps) {
+  return (
+    <div class="chosen-list">
       {isReading && memories.length === 0 && <Skeleton lines={4} />}
       <ul class="list rows">
         {memories.map((memory) => (
-          <li key={memory.id}>
-            <a href={to(["memories", memory.id])} class="cut" dir="auto">
-              {nameOf(memory)}
-            </a>
-            {memory.type !== null && <Badge>{memory.type}</Badge>}
-            {memory.userId !== null && <Badge>{memory.userId}</Badge>}
-            <span class="fine">
-              <Ago time={memory.created_at} />
-            </span>
-          </li>
+          <Row key={memory.id} memory={memory} colour={colourOf(memory.id)} look={look} />
         ))}
       </ul>
       {hasMore && (
@@ -88,6 +58,37 @@ export function Chosen({ count, selection: { memories, isReading, hasMore, more 
           {t("Load more")}
         </Button>
       )}
-    </Card>
+    </div>
   );
+}
+
+interface RowProps extends Pick<ListProps, "look"> {
+  readonly memory: Memory;
+  readonly colour: string;
+}
+
+function Row({ memory, colour, look }: RowProps) {
+  return (
+    <li onPointerEnter={() => look(memory.id)} onPointerLeave={() => look(null)}>
+      <span class="legend-dot" style={{ background: `var(--${colour})` }} />
+      <a
+        href={to(["memories", memory.id])}
+        class="cut"
+        dir="auto"
+        title={nameOf(memory)}
+        onFocus={() => look(memory.id)}
+        onBlur={() => look(null)}
+      >
+        {nameOf(memory)}
+      </a>
+      <span class="fine">
+        <Ago time={memory.created_at} />
+      </span>
+    </li>
+  );
+}
+
+/** The ids of points in the order of the map's list: newest first. */
+export function idsOf(points: readonly MapPoint[]): readonly string[] {
+  return [...points].sort((left, right) => right.created_at.localeCompare(left.created_at)).map((one) => one.memory_id);
 }

@@ -16,12 +16,13 @@ import { Card, PageHead } from "../../ui/pieces.tsx";
 import { spreadOut } from "../../ui/point-field.ts";
 import type { Pointed } from "../../ui/points.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
-import { BulkBar } from "../memories/bulk-bar.tsx";
-import { nameOf } from "../shared/memory-names.ts";
+import { longNameOf } from "../shared/memory-names.ts";
 import { UserField } from "../shared/user-field.tsx";
-import { Chosen, useMemories } from "./chosen.tsx";
+import { Chosen, idsOf, MemoryList } from "./chosen.tsx";
 import { bestGrouping, coloursOf, type Grouping, groupOf } from "./colours.ts";
 import { PointNote } from "./point-note.tsx";
+import { useMemories } from "./read-memories.ts";
+import { regionsOf } from "./regions.ts";
 
 const Points = lazily(() => import("../../ui/points.tsx"));
 /** Polling interval in milliseconds while places are being computed. */
@@ -29,6 +30,8 @@ const POLL_MS = 1_500;
 const POINTS = 5_000;
 /** Maximum number of points on a map that shows the names of memories. */
 const NAMED_POINTS = 80;
+/** Number of memories whose names are read, for labels and to name regions. */
+const NAMES_READ = 100;
 
 /** The view Map. */
 export default function MemoryMap() {
@@ -71,19 +74,18 @@ export default function MemoryMap() {
   );
 }
 
-/** Names of the memories by id, if there are at most `NAMED_POINTS`. The names of more would cover each other. */
+/** Names of the newest memories by id. */
 function useNames(points: readonly MapPoint[], userId: string): ReadonlyMap<string, string> {
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
-  const isFew = points.length > 0 && points.length <= NAMED_POINTS;
   useEffect(() => {
-    if (!isFew) return;
+    if (points.length === 0) return;
     const stop = new AbortController();
-    call("listMemories", { query: { userId, limit: 100 }, signal: stop.signal }).then(
-      ({ data }) => setNames(new Map(data.map((memory) => [memory.id, nameOf(memory)]))),
+    call("listMemories", { query: { userId, limit: NAMES_READ }, signal: stop.signal }).then(
+      ({ data }) => setNames(new Map(data.map((memory) => [memory.id, longNameOf(memory)]))),
       () => undefined, // without names, the points are still useful
     );
     return () => stop.abort();
-  }, [isFew, points.length, userId]);
+  }, [points.length, userId]);
   return names;
 }
 
@@ -97,24 +99,35 @@ function Shown({ places, by, userId }: ShownProps) {
   const { state, total } = places;
   const points = useMemo(() => spreadOut(places.points), [places.points]);
   const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [looked, setLooked] = useState<string | null>(null);
   const [only, setOnly] = useState<string | null>(null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const selection = useMemories([...chosen]);
   const legend = useMemo(() => coloursOf(points, by), [points, by]);
   const shown = useMemo(
     () => (only === null ? points : points.filter((point) => legend.nameOf(groupOf(point, by)) === only)),
     [points, only, legend],
   );
+  const listed = useMemo(() => (chosen.size > 0 ? [...chosen] : idsOf(shown)), [chosen, shown]);
+  const read = useMemories(listed);
   const names = useNames(points, userId);
+  const isFew = points.length <= NAMED_POINTS;
+  const regions = useMemo(
+    () =>
+      regionsOf(
+        shown,
+        shown.map((point) => names.get(point.memory_id) ?? ""),
+      ),
+    [shown, names],
+  );
   const drawn = useMemo(
     () =>
       shown.map((point) => ({
         ...{ x: point.x, y: point.y, isChosen: chosen.has(point.memory_id) },
         isDim: chosen.size > 0 ? !chosen.has(point.memory_id) : point.is_superseded,
         colour: legend.colourOf(groupOf(point, by)),
-        label: names.get(point.memory_id) ?? "",
+        label: isFew ? (names.get(point.memory_id) ?? "") : "",
       })),
-    [shown, legend, names, chosen],
+    [shown, legend, names, chosen, isFew],
   );
   if (state === "building")
     return (
@@ -139,54 +152,56 @@ function Shown({ places, by, userId }: ShownProps) {
     for (const id of ids) if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  const clear = () => setChosen(new Set());
+  const colourOf = (id: string) => {
+    const point = points.find((one) => one.memory_id === id);
+    return point === undefined ? "border-strong" : legend.colourOf(groupOf(point, by));
+  };
+  const list = { read, colourOf, look: setLooked };
+  const lookedAt = looked === null ? -1 : shown.findIndex((point) => point.memory_id === looked);
   const open = (point: MapPoint | undefined) => point !== undefined && go(["memories", point.memory_id]);
   return (
-    <>
+    <div class={chosen.size > 0 ? "map-view has-chosen" : "map-view"}>
       <Card class="map">
         <Points
           label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
             n: shown.length,
           })}
           points={drawn}
+          regions={regions}
+          looked={lookedAt === -1 ? null : lookedAt}
           onPoint={setPointed}
           onOpen={(at) => open(shown[at])}
           onChosen={choose}
-          hasChosen={chosen.size > 0}
           head={
-            <Legend
-              groups={legend.entries}
-              only={only}
-              onOnly={(name) => {
-                setPointed(null);
-                setOnly(name);
-              }}
-            />
+            <>
+              <Legend
+                groups={legend.entries}
+                only={only}
+                onOnly={(name) => {
+                  setPointed(null);
+                  setOnly(name);
+                }}
+              />
+              <p class="fine map-count">
+                {countText(total, "1 memory", "{n} memories")}
+                {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
+                {points.some(({ is_superseded: isOld }) => isOld) && ` · ${t("faded: superseded by newer ones")}`}
+              </p>
+            </>
           }
         >
           {pointed !== null && shown[pointed.at] !== undefined && (
             <PointNote point={shown[pointed.at] as MapPoint} pointed={pointed} />
           )}
         </Points>
-        <div class="map-foot">
-          {selection.memories.length > 0 && rights.value?.memoriesWrite === true ? (
-            <BulkBar
-              chosen={selection.memories}
-              clear={clear}
-              onChanged={selection.put}
-              onRemoved={() => setChosen(new Set())}
-            />
-          ) : (
-            <p class="fine">
-              {countText(total, "1 memory", "{n} memories")}
-              {total > points.length && ` · ${t("the newest {n} are shown", { n: numberText(points.length) })}`}
-              {points.some(({ is_superseded: isOld }) => isOld) &&
-                ` · ${t("Faded points are superseded by newer memories.")}`}
-            </p>
-          )}
-        </div>
       </Card>
-      {chosen.size > 0 && <Chosen count={chosen.size} selection={selection} clear={clear} />}
-    </>
+      {chosen.size > 0 ? (
+        <Chosen count={chosen.size} clear={() => setChosen(new Set())} {...list} />
+      ) : (
+        <Card title={t("All on the map")} class="map-list">
+          <MemoryList {...list} />
+        </Card>
+      )}
+    </div>
   );
 }

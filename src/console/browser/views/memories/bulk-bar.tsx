@@ -14,13 +14,15 @@ import { save } from "../shared/save.ts";
 
 interface BulkBarProps {
   readonly chosen: readonly Memory[];
+  /** Whether it stands in a card that has the number and the button to clear the selection already. */
+  readonly isInside?: boolean;
   readonly clear: () => void;
   readonly onChanged: (memory: Memory) => void;
   readonly onRemoved: (ids: ReadonlySet<string>) => void;
 }
 
 /** A bar at the lower edge of the page, shown while memories are selected. */
-export function BulkBar({ chosen, clear, onChanged, onRemoved }: BulkBarProps) {
+export function BulkBar({ chosen, isInside = false, clear, onChanged, onRemoved }: BulkBarProps) {
   const [isTagging, setIsTagging] = useState(false);
   const failed = chosen.filter(({ status }) => status === "failed");
   const remove = () =>
@@ -45,8 +47,8 @@ export function BulkBar({ chosen, clear, onChanged, onRemoved }: BulkBarProps) {
     toast(countText(done.length, "1 memory is processed again.", "{n} memories are processed again."));
   };
   return (
-    <div class="bulk" role="toolbar" aria-label={t("Selected memories")}>
-      <strong>{countText(chosen.length, "1 selected", "{n} selected")}</strong>
+    <div class={isInside ? "bulk inside" : "bulk"} role="toolbar" aria-label={t("Selected memories")}>
+      {!isInside && <strong>{countText(chosen.length, "1 selected", "{n} selected")}</strong>}
       <Button size="small" icon={Tag} run={() => setIsTagging(true)}>
         {t("Tag")}
       </Button>
@@ -65,7 +67,7 @@ export function BulkBar({ chosen, clear, onChanged, onRemoved }: BulkBarProps) {
       <Button size="small" kind="danger" icon={Trash2} run={remove}>
         {t("Delete")}
       </Button>
-      <Button size="small" kind="ghost" icon={X} label={t("Clear the selection")} run={clear} />
+      {!isInside && <Button size="small" kind="ghost" icon={X} label={t("Clear the selection")} run={clear} />}
       {isTagging && <TagDialog chosen={chosen} onChanged={onChanged} close={() => setIsTagging(false)} />}
     </div>
   );

@@ -124,6 +124,7 @@ export function ColumnMenu({ columns, onColumns }: ColumnMenuProps) {
       label={t("Columns")}
       icon={Columns3}
       kind="plain"
+      class="columns-menu"
       items={COLUMNS.map(({ name, title }) => ({
         label: t(title),
         checked: columns.includes(name),

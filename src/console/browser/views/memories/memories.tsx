@@ -70,7 +70,7 @@ function MemoryList() {
           <>
             {!isBare && (
               <>
-                <Button icon={RefreshCw} label={t("Refresh")} run={pages.reload} />
+                <Button icon={RefreshCw} label={t("Refresh")} class="refresh" run={pages.reload} />
                 <ColumnMenu columns={columns} onColumns={setColumns} />
               </>
             )}

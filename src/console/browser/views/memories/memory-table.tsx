@@ -140,7 +140,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
       }}
     >
       <div class="grid-inner" role="presentation">
-        <div role="rowgroup" class="grid-head">
+        <div role="rowgroup" class={selected.size > 0 ? "grid-head with-selection" : "grid-head"}>
           <div role="row" class="grid-row" style={template} aria-rowindex={1}>
             {onSelected !== null && (
               <div role="columnheader" class="tick">
@@ -199,6 +199,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                     </a>
                     {memory.superseded_by !== null && <Badge>{t("superseded")}</Badge>}
                   </span>
+                  {!isNarrow && memory.error !== undefined && <Reason memory={memory} />}
                   {isNarrow && <MetaLine memory={memory} />}
                 </div>
                 {shown.map(({ name: column, cell }) => (
@@ -215,14 +216,27 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
   );
 }
 
+/** Why a memory failed. */
+function Reason({ memory: { error } }: { readonly memory: Memory }) {
+  return (
+    <span class="fine cut reason" title={error?.message}>
+      {error?.message}
+    </span>
+  );
+}
+
 /** The attributes of a memory in one line. */
 function MetaLine({ memory }: { readonly memory: Memory }) {
   return (
     <span class="meta-line fine">
       {memory.status !== "completed" && <StatusBadge memory={memory} />}
       <span class="cut" dir="auto">
-        <Ago time={memory.created_at} />
-        {[memory.type, memory.userId, ...(memory.tags ?? [])].map((part) => part && ` · ${part}`)}
+        {memory.error?.message ?? (
+          <>
+            <Ago time={memory.created_at} />
+            {[memory.type, memory.userId, ...(memory.tags ?? [])].map((part) => part && ` · ${part}`)}
+          </>
+        )}
       </span>
     </span>
   );

@@ -1,10 +1,9 @@
 // The entities of a memory, the facts that a language model found in it, and memories with the same entities.
 
-import { call } from "../../core/api.ts";
 import type { Memory, MemoryGraph } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { useResource } from "../../core/resource.ts";
+import type { Resource } from "../../core/resource.ts";
 import { go, to } from "../../core/router.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import type { Graph } from "../../ui/graph-data.ts";
@@ -17,12 +16,40 @@ import { nameOf } from "../shared/memory-names.ts";
 const GraphPicture = lazily(() => import("../../ui/graph.tsx"));
 
 /** Cards with entities, facts, and the graph around a memory. */
-export function MemoryEntities({ memory }: { readonly memory: Memory }) {
-  const graph = useResource(
-    (signal) => call("getMemoryGraph", { params: { id: memory.id }, query: { limit: 20 }, signal }),
-    [memory.id, memory.updated_at, memory.status],
+export function MemoryEntities({ memory, graph, isBrief = false }: EntitiesProps) {
+  return (
+    <Loaded from={graph}>
+      {(value) => (isBrief ? <Named graph={value} /> : <Shown memory={memory} graph={value} />)}
+    </Loaded>
   );
-  return <Loaded from={graph}>{(value) => <Shown memory={memory} graph={value} />}</Loaded>;
+}
+
+interface EntitiesProps {
+  readonly memory: Memory;
+  readonly graph: Resource<MemoryGraph>;
+  /** Whether only the entities are listed. */
+  readonly isBrief?: boolean;
+}
+
+/** The card with the names of the entities; nothing if there are none. */
+function Named({ graph: { entities } }: { readonly graph: MemoryGraph }) {
+  return (
+    <Card title={countText(entities.length, "1 entity", "{n} entities")}>
+      <ul class="list entity-list">
+        {entities.map(({ name, kind, mentions, memories }) => (
+          <li key={`${kind} ${name}`}>
+            <span dir="auto" class="break">
+              {name}
+            </span>
+            <Badge>{t(kind)}</Badge>
+            <span class="fine">
+              {countText(mentions, "1 mention", "{n} mentions")} · {countText(memories, "1 memory", "{n} memories")}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
 }
 
 function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: MemoryGraph }) {
@@ -49,21 +76,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
           onNode={(id) => id.startsWith("mem_") && id !== memory.id && go(["memories", id], { tab: "graph" })}
         />
       </Card>
-      <Card title={countText(entities.length, "1 entity", "{n} entities")}>
-        <ul class="list entity-list">
-          {entities.map(({ name, kind, mentions, memories }) => (
-            <li key={`${kind} ${name}`}>
-              <span dir="auto" class="break">
-                {name}
-              </span>
-              <Badge>{t(kind)}</Badge>
-              <span class="fine">
-                {countText(mentions, "1 mention", "{n} mentions")} · {countText(memories, "1 memory", "{n} memories")}
-              </span>
-            </li>
-          ))}
-        </ul>
-      </Card>
+      <Named graph={graph} />
       {relations.length > 0 && (
         <Card title={t("Facts")}>
           <ul class="list stack tight">

@@ -8,7 +8,7 @@ import { to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Download } from "../../ui/icons.ts";
-import { Badge, Facts } from "../../ui/pieces.tsx";
+import { Badge, Facts, Id } from "../../ui/pieces.tsx";
 import { saveFile } from "../shared/save.ts";
 
 /** A card with the attributes of a memory. */
@@ -41,7 +41,7 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           ],
           [t("Agent"), memory.agentId],
           [t("Session"), memory.sessionId],
-          [t("External id"), memory.externalId],
+          [t("External id"), memory.externalId && <Id text={memory.externalId} />],
           [
             t("File"),
             source && (

@@ -1,10 +1,11 @@
 // The history of a memory as a timeline: its texts, and when relations were added and removed. An earlier text can be
 // restored.
 
+import { useMemo } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { HistoryEntry, Memory } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
-import { usePages, useResource } from "../../core/resource.ts";
+import { type Pages, useResource } from "../../core/resource.ts";
 import { to } from "../../core/router.ts";
 import { ownKey, rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -14,6 +15,7 @@ import { Ago, Badge, Card } from "../../ui/pieces.tsx";
 import { Problem, Skeleton } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RELATION_TEXTS } from "./relations.tsx";
+import { wordChanges } from "./word-changes.ts";
 
 const TEXT_SHOWN = 600;
 
@@ -34,12 +36,7 @@ function useKeyNames(): ReadonlyMap<string, string> {
 }
 
 /** The card with the timeline. */
-export function MemoryHistory({ memory, reload }: HistoryProps) {
-  const { id } = memory;
-  const pages = usePages<HistoryEntry>(
-    (cursor, signal) => call("getMemoryHistory", { params: { id }, query: { cursor, limit: 50 }, signal }),
-    [id, memory.updated_at],
-  );
+export function MemoryHistory({ memory, pages, reload }: HistoryProps & { readonly pages: Pages<HistoryEntry> }) {
   const mayWrite = rights.value?.memoriesWrite === true && memory.status !== "processing";
   const names = useKeyNames();
   return (
@@ -47,10 +44,17 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
       {pages.error !== undefined && <Problem error={pages.error} retry={pages.reload} />}
       {pages.items === undefined && pages.error === undefined && <Skeleton />}
       <ol class="list timeline">
-        {pages.items?.map((entry) => (
+        {pages.items?.map((entry, at) => (
           <li key={keyOf(entry)}>
             {entry.kind === "text" ? (
-              <TextEntry entry={entry} memory={memory} reload={reload} mayWrite={mayWrite} names={names} />
+              <TextEntry
+                entry={entry}
+                before={pages.items?.slice(at + 1).find(({ kind }) => kind === "text")}
+                memory={memory}
+                reload={reload}
+                mayWrite={mayWrite}
+                names={names}
+              />
             ) : (
               <>
                 <span class="timeline-icon">
@@ -82,11 +86,13 @@ export function MemoryHistory({ memory, reload }: HistoryProps) {
 
 interface TextEntryProps extends HistoryProps {
   readonly entry: Extract<HistoryEntry, { kind: "text" }>;
+  /** The version before it; undefined: it is the first, or is not loaded yet. */
+  readonly before: HistoryEntry | undefined;
   readonly mayWrite: boolean;
   readonly names: ReadonlyMap<string, string>;
 }
 
-function TextEntry({ entry, memory, reload, mayWrite, names }: TextEntryProps) {
+function TextEntry({ entry, before, memory, reload, mayWrite, names }: TextEntryProps) {
   const restore = () =>
     confirm({
       title: t("Restore this version?"),
@@ -110,16 +116,32 @@ function TextEntry({ entry, memory, reload, mayWrite, names }: TextEntryProps) {
           <Ago time={entry.from} /> · <ActorName by={entry.by} names={names} />
         </span>
         {mayWrite && entry.until !== null && (
-          <Button size="small" icon={Undo2} run={restore}>
+          <Button size="small" icon={Undo2} class="restore" run={restore}>
             {t("Restore")}
           </Button>
         )}
       </div>
-      <p class="plain-text quote" dir="auto">
-        {entry.content.slice(0, TEXT_SHOWN)}
-        {entry.content.length > TEXT_SHOWN && "…"}
-      </p>
+      <VersionText text={entry.content} before={before?.kind === "text" ? before.content : null} />
     </>
+  );
+}
+
+/** The text of a version; words that are not in the version before it, and words that it lacks, are marked. */
+function VersionText({ text, before }: { readonly text: string; readonly before: string | null }) {
+  const pieces = useMemo(() => (before === null ? null : wordChanges(before, text)), [text, before]);
+  return (
+    <p class="plain-text quote" dir="auto">
+      {pieces === null || text.length > TEXT_SHOWN ? (
+        <>
+          {text.slice(0, TEXT_SHOWN)}
+          {text.length > TEXT_SHOWN && "…"}
+        </>
+      ) : (
+        pieces.map(({ kind, text: piece }, at) =>
+          kind === "added" ? <ins key={at}>{piece}</ins> : kind === "removed" ? <del key={at}>{piece}</del> : piece,
+        )
+      )}
+    </p>
   );
 }
 

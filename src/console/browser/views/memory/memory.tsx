@@ -2,16 +2,16 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { Memory } from "../../core/calls.ts";
+import type { HistoryEntry, Memory } from "../../core/calls.ts";
 import { countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { useResource } from "../../core/resource.ts";
+import { usePages, useResource } from "../../core/resource.ts";
 import { filterOf, go, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { ArrowLeft, FlaskConical, Pencil, RotateCcw, Trash2 } from "../../ui/icons.ts";
-import { Card, Id, PageHead, Snippet, Tabs } from "../../ui/pieces.tsx";
+import { Card, CopyButton, Id, PageHead, Snippet, Tabs } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
@@ -20,12 +20,16 @@ import { ContainerParts } from "./container-parts.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 import { MemoryEntities } from "./entities.tsx";
 import { MemoryFacts } from "./facts.tsx";
+import { headingOf } from "./heading.ts";
 import { MemoryHistory } from "./history.tsx";
+import { Nearby } from "./nearby.tsx";
 import { Relations } from "./relations.tsx";
-import { MemoryText } from "./text.tsx";
+import { isPassageNamed, MemoryText } from "./text.tsx";
 
 /** Polling interval in milliseconds while the memory is being processed. */
 const POLL_MS = 1_500;
+/** Number of changes that are read at first, and that "Load more" adds each time. */
+const HISTORY_PAGE = 50;
 
 /** The page of a memory. */
 export default function MemoryPage({ id }: { readonly id: string }) {
@@ -64,6 +68,17 @@ function Shown({ memory, reload, set }: ShownProps) {
   const mayWrite = rights.value?.memoriesWrite === true;
   const tab = filterOf("tab") || "text";
   const relations = memory.relations ?? [];
+  const { heading, isWholeText } = headingOf(nameOf(memory), memory.content);
+  const history = usePages<HistoryEntry>(
+    (cursor, signal) =>
+      call("getMemoryHistory", { params: { id: memory.id }, query: { cursor, limit: HISTORY_PAGE }, signal }),
+    [memory.id, memory.updated_at],
+  );
+  const graph = useResource(
+    (signal) => call("getMemoryGraph", { params: { id: memory.id }, query: { limit: 20 }, signal }),
+    [memory.id, memory.updated_at, memory.status],
+  );
+  const versions = history.items === undefined ? undefined : `${history.items.length}${history.hasMore ? "+" : ""}`;
   return (
     <>
       <PageHead
@@ -72,11 +87,16 @@ function Shown({ memory, reload, set }: ShownProps) {
             <ArrowLeft size={14} aria-hidden="true" /> {t("Memories")}
           </a>
         }
-        title={nameOf(memory)}
-        isCut
+        title={heading}
+        isSentence
         text={
           <span class="row">
             <StatusBadge memory={memory} /> <Id text={memory.id} />
+            {isWholeText && (
+              <span class="copy-text">
+                <CopyButton text={memory.content} label={t("Copy the text")} />
+              </span>
+            )}
           </span>
         }
         actions={
@@ -136,20 +156,29 @@ function Shown({ memory, reload, set }: ShownProps) {
         label={t("Parts of the memory")}
         current={tab}
         tabs={[
-          ["text", t("Text")],
-          ["relations", relations.length === 0 ? t("Relations") : t("Relations ({n})", { n: relations.length })],
-          ["history", t("History")],
-          ["graph", t("Graph")],
+          ["text", isWholeText ? t("Overview") : t("Text")],
+          ["relations", t("Relations"), relations.length],
+          ["history", t("History"), versions],
+          ["graph", t("Graph"), graph.value?.entities.length],
           ["json", "JSON"],
         ]}
       />
       <div class="memory">
         <div class="stack">
-          {tab === "text" && <MemoryText memory={memory} />}
+          {tab === "text" && (!isWholeText || isPassageNamed()) && <MemoryText memory={memory} />}
           {tab === "text" && memory.parts !== undefined && memory.parts.total > 0 && <ContainerParts memory={memory} />}
-          {tab === "relations" && <Relations memory={memory} reload={reload} />}
-          {tab === "history" && <MemoryHistory memory={memory} reload={reload} />}
-          {tab === "graph" && <MemoryEntities memory={memory} />}
+          {tab === "text" && isWholeText && graph.value?.entities.length !== 0 && (
+            <MemoryEntities memory={memory} graph={graph} isBrief />
+          )}
+          {tab === "text" && isWholeText && (history.items?.length ?? 0) > 1 && (
+            <MemoryHistory memory={memory} pages={history} reload={reload} />
+          )}
+          {(tab === "relations" || (tab === "text" && isWholeText && relations.length > 0)) && (
+            <Relations memory={memory} reload={reload} />
+          )}
+          {tab === "history" && <MemoryHistory memory={memory} pages={history} reload={reload} />}
+          {tab === "graph" && <MemoryEntities memory={memory} graph={graph} />}
+          {(tab === "text" || (tab === "graph" && graph.value?.entities.length === 0)) && <Nearby memory={memory} />}
           {tab === "json" && <Snippet label="JSON" code={JSON.stringify(memory, null, 2)} wraps />}
         </div>
         <Card title={t("Details")}>

@@ -28,13 +28,14 @@ export function MemoryText({ memory: { content } }: { readonly memory: Memory })
         <span class="fine">{countText(content.length, "1 character", "{n} characters")}</span>
         <span class="row">
           {dialogue === null && (
-            <Button
-              size="small"
-              pressed={isMarkdown}
-              run={() => setFilters({ as: isMarkdown ? null : "markdown", passage: null })}
-            >
-              Markdown
-            </Button>
+            <span class="segments" role="group" aria-label={t("Shown as")}>
+              <Button size="small" pressed={!isMarkdown} run={() => setFilters({ as: null })}>
+                {t("Text")}
+              </Button>
+              <Button size="small" pressed={isMarkdown} run={() => setFilters({ as: "markdown", passage: null })}>
+                Markdown
+              </Button>
+            </span>
           )}
           <CopyButton text={content} small label={t("Copy the text")} />
         </span>
@@ -85,6 +86,11 @@ function WithPassage({ content, start, end }: Passage & { readonly content: stri
       {shown.slice(end - from).join("")}
     </p>
   );
+}
+
+/** Whether the address names a passage, which is then highlighted. */
+export function isPassageNamed(): boolean {
+  return passageInAddress() !== null;
 }
 
 function passageInAddress(): Passage | null {

@@ -5,7 +5,7 @@ import { t } from "../../core/i18n.ts";
 import { go } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Target } from "../../ui/icons.ts";
+import { CircleSlash, Target } from "../../ui/icons.ts";
 import { toast } from "../../ui/toast.tsx";
 
 interface ExpectationProps {
@@ -23,15 +23,15 @@ export function Expectation({ query, userId, memoryId }: ExpectationProps) {
     await call("createCase", { body: { query, expected, ...(userId !== "" && { userId }) } });
     toast(t("The case was stored."), { label: t("Open cases"), run: () => go(["cases"]) });
   };
+  const label = memoryId === null ? t("Mark: no answer expected") : t("Mark as the expected result");
   return (
     <Button
       kind="ghost"
       size="small"
-      icon={Target}
-      title={t("Stores the question as a case, which can be run again after a change")}
+      icon={memoryId === null ? CircleSlash : Target}
+      label={label}
+      title={`${label}. ${t("Stores the question as a case, which can be run again after a change")}`}
       run={store}
-    >
-      {memoryId === null ? t("Mark: no answer expected") : t("Mark as the expected result")}
-    </Button>
+    />
   );
 }

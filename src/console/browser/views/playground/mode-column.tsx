@@ -27,6 +27,19 @@ interface ModeColumnProps {
 /** Stages in the order of their colours, so that each has the same one in every mode. */
 const STAGES = ["queue", "vector", "text", "graph", "rerank", "read", "embed", "hydrate", "fuse", "filter"];
 
+const STAGE_TITLES: Readonly<Record<string, string>> = {
+  queue: "Waiting",
+  vector: "Meaning",
+  text: "Words",
+  graph: "Graph",
+  rerank: "Reranker",
+  read: "Reader",
+  embed: "Embedding",
+  hydrate: "Texts",
+  fuse: "Merging",
+  filter: "Filters",
+};
+
 function stageClass(name: string): string {
   const at = STAGES.indexOf(name);
   return `stage-${at === -1 ? STAGES.length - 1 : at}`;
@@ -41,19 +54,37 @@ export function ModeColumn({ mode, found, query, userId, others, isShown }: Mode
   );
   return (
     <section class={`mode ${isShown ? "" : "aside-mode"}`} aria-label={t("Results of {mode}", { mode })}>
-      <Card title={mode} actions={explain && <Total explain={explain} />}>
-        <p class="fine mode-about">{t(MODES.find(([name]) => name === mode)?.[1] ?? mode)}</p>
+      <Card class="mode-card">
+        <header class="mode-head">
+          <h2>{mode}</h2>
+          <span class="fine cut">{t(MODES.find(([name]) => name === mode)?.[1] ?? mode)}</span>
+          {explain && <Total explain={explain} />}
+        </header>
         {explain && <StageBar explain={explain} />}
         {explain && <Understood explain={explain} />}
-        {explain && (
-          <details class="how-found">
-            <summary>{t("Stages and ranks")}</summary>
-            <div class="stack">
-              <StageList explain={explain} />
-              <RankMoves results={results} />
-            </div>
-          </details>
-        )}
+        <div class="mode-foot">
+          {explain && (
+            <details class="how-found">
+              <summary>{t("Stages and ranks")}</summary>
+              <div class="stack">
+                <StageList explain={explain} />
+                <RankMoves results={results} />
+              </div>
+            </details>
+          )}
+          {results.length > 0 && (
+            <p class="fine" role="status">
+              {countText(results.length, "1 passage", "{n} passages")}
+              {own.length > 0 && (
+                <span class="only-here">
+                  {" · "}
+                  {countText(own.length, "1 in this mode only", "{n} in this mode only")}
+                </span>
+              )}
+            </p>
+          )}
+          {results.length > 0 && <Expectation query={query} userId={userId} memoryId={null} />}
+        </div>
       </Card>
       {results.length === 0 ? (
         <Card>
@@ -62,27 +93,18 @@ export function ModeColumn({ mode, found, query, userId, others, isShown }: Mode
           </Empty>
         </Card>
       ) : (
-        <>
-          <div class="row between">
-            <p class="fine" role="status">
-              {countText(results.length, "1 passage, best first", "{n} passages, best first")}
-              {own.length > 0 && ` · ${countText(own.length, "1 in this mode only", "{n} in this mode only")}`}
-            </p>
-            <Expectation query={query} userId={userId} memoryId={null} />
-          </div>
-          <ol class="list stack">
-            {results.map((result, at) => (
-              <li key={result.id}>
-                <ResultCard
-                  result={result}
-                  query={query}
-                  rank={at + 1}
-                  actions={<Expectation query={query} userId={userId} memoryId={result.memory_id} />}
-                />
-              </li>
-            ))}
-          </ol>
-        </>
+        <ol class="list stack">
+          {results.map((result, at) => (
+            <li key={result.id}>
+              <ResultCard
+                result={result}
+                query={query}
+                rank={at + 1}
+                actions={<Expectation query={query} userId={userId} memoryId={result.memory_id} />}
+              />
+            </li>
+          ))}
+        </ol>
       )}
     </section>
   );
@@ -90,24 +112,55 @@ export function ModeColumn({ mode, found, query, userId, others, isShown }: Mode
 
 function Total({ explain }: { readonly explain: Explanation }) {
   const ms = explain.stages.reduce((sum, stage) => sum + stage.ms, 0);
-  return <Badge tone="accent">{t("{n} ms", { n: ms.toFixed(ms < 10 ? 1 : 0) })}</Badge>;
+  return <Badge tone="accent">{millisecondsText(ms)}</Badge>;
 }
 
-/** A bar whose parts are the stages of a search, as long as the time they took. */
-function StageBar({ explain }: { readonly explain: Explanation }) {
-  const total = explain.stages.reduce((sum, { ms }) => sum + ms, 0);
-  return (
-    <div class="stages" role="img" aria-label={t("Stages of the search")}>
-      {explain.stages.map(({ name, ms }) => (
-        <span
-          key={name}
-          class={stageClass(name)}
-          title={`${name}: ${t("{n} ms", { n: ms.toFixed(1) })}`}
-          style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
-        />
-      ))}
-    </div>
+/** Number of stages that the legend names: those that took longest. */
+const NAMED_STAGES = 2;
+/** Share of the time below which a stage is not named. */
+const NAMED_SHARE = 0.05;
+
+/** A bar whose parts are the stages of a search, as long as the time they took, and the names of the longest. */
+function StageBar({ explain: { stages } }: { readonly explain: Explanation }) {
+  const total = stages.reduce((sum, { ms }) => sum + ms, 0);
+  const longest = [...stages].sort((left, right) => right.ms - left.ms).slice(0, NAMED_STAGES);
+  const named = longest.filter(({ ms }) => ms >= total * NAMED_SHARE);
+  const rest = stages.filter((stage) => !named.includes(stage));
+  const restMs = rest.reduce((sum, { ms }) => sum + ms, 0);
+  const part = (name: string, kind: string, ms: number) => (
+    <span
+      key={name}
+      class={kind}
+      title={`${name}: ${millisecondsText(ms)}`}
+      style={{ flexGrow: total === 0 ? 1 : Math.max(ms / total, 0.01) }}
+    />
   );
+  return (
+    <>
+      <div class="stages" role="img" aria-label={t("Stages of the search")}>
+        {named.map(({ name, ms }) => part(name, stageClass(name), ms))}
+        {rest.length > 0 && part(t("others"), "stage-rest", restMs)}
+      </div>
+      <ul class="list stage-legend">
+        {named.map(({ name, ms }) => (
+          <li key={name}>
+            <span class={`stage-dot ${stageClass(name)}`} /> {t(STAGE_TITLES[name] ?? name)}{" "}
+            <span class="number">{millisecondsText(ms)}</span>
+          </li>
+        ))}
+        {rest.length > 0 && (
+          <li title={rest.map(({ name, ms }) => `${name}: ${millisecondsText(ms)}`).join("\n")}>
+            <span class="stage-dot stage-rest" /> {countText(rest.length, "1 other", "{n} others")}{" "}
+            <span class="number">{millisecondsText(restMs)}</span>
+          </li>
+        )}
+      </ul>
+    </>
+  );
+}
+
+function millisecondsText(ms: number): string {
+  return t("{n} ms", { n: ms.toFixed(ms < 10 ? 1 : 0) });
 }
 
 /** The stages with their times and the candidates that they left. */
@@ -118,7 +171,7 @@ function StageList({ explain: { stages, admissible } }: { readonly explain: Expl
         {stages.map(({ name, ms, candidates }) => (
           <li key={name}>
             <span class={`stage-dot ${stageClass(name)}`} />
-            <span>{name}</span>
+            <span>{t(STAGE_TITLES[name] ?? name)}</span>
             <span class="fine number">{t("{n} ms", { n: ms.toFixed(1) })}</span>
             <span class="fine number">{countText(candidates, "1 candidate", "{n} candidates")}</span>
           </li>

@@ -8,7 +8,7 @@ import { place, setFilters, to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Field, Form } from "../../ui/form.tsx";
-import { FlaskConical, Plus, Search } from "../../ui/icons.ts";
+import { Code, FlaskConical, Plus, Search, SlidersHorizontal } from "../../ui/icons.ts";
 import { Card, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
@@ -50,7 +50,7 @@ function Beginning() {
     <Card>
       <Empty icon={FlaskConical} title={isEmpty ? t("No memories yet") : t("Compare modes side by side")} action={add}>
         {isEmpty
-          ? t("Searches find passages of your memories. Add one, or load the sample library on the home page.")
+          ? t("Searches find passages of your memories. Add one, or load the sample library.")
           : t("Choose one or more modes, and see for each passage why it ranks where it does.")}
       </Empty>
     </Card>
@@ -72,8 +72,9 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
   const hasOptions = [draft.userId, draft.agentId, draft.sessionId, draft.filters, draft.asOf].some(
     (text) => text !== "",
   );
+  const [areOptionsOpen, setAreOptionsOpen] = useState(hasOptions);
   return (
-    <Card class="question-form">
+    <Card class="question-form" label={t("Question")}>
       <Form
         label={t("Search")}
         verb={t("Search")}
@@ -84,7 +85,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
           setFilters({ ...addressOfQuestion(draft), turn: null }, true);
         }}
         beside={
-          <Button disabled={draft.q.trim() === ""} run={() => setIsSnippetOpen(true)}>
+          <Button icon={Code} disabled={draft.q.trim() === ""} run={() => setIsSnippetOpen(true)}>
             {t("Copy as code")}
           </Button>
         }
@@ -92,6 +93,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
         <Field
           name="query"
           label={t("Question")}
+          quiet
           type="search"
           value={draft.q}
           onValue={(q) => edit({ q })}
@@ -111,11 +113,20 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
                 {name}
               </Button>
             ))}
+            <Button
+              kind="ghost"
+              size="small"
+              icon={SlidersHorizontal}
+              class="options-button"
+              expanded={areOptionsOpen}
+              run={() => setAreOptionsOpen(!areOptionsOpen)}
+            >
+              {t("Options")}
+            </Button>
           </div>
         </fieldset>
-        <details open={hasOptions}>
-          <summary>{t("Options")}</summary>
-          <div class="stack">
+        {areOptionsOpen && (
+          <div class="stack options">
             <div class="columns narrow">
               {rights.value?.isConfined === false && (
                 <UserField value={draft.userId} onValue={(userId) => edit({ userId })} />
@@ -148,7 +159,7 @@ function QuestionForm({ asked }: { readonly asked: Question }) {
             </div>
             <FilterBuilder value={draft.filters} onValue={(filters) => edit({ filters })} />
           </div>
-        </details>
+        )}
       </Form>
       {isSnippetOpen && <SnippetDialog question={draft} close={() => setIsSnippetOpen(false)} />}
     </Card>

@@ -1,8 +1,10 @@
 // The view Projects: all projects of the server, for keys with `admin`.
 
 import { useState } from "preact/hooks";
+import { PLAN_NAMES, type Plan } from "../../../../domain/project.ts";
 import { call } from "../../core/api.ts";
-import type { Project, ProjectWithKey } from "../../core/calls.ts";
+import type { ListedProject, Project, ProjectWithKey } from "../../core/calls.ts";
+import { bytesText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { usePages, withItem } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
@@ -11,20 +13,19 @@ import { askToEnter } from "../../shell/project-switcher.tsx";
 import { Button } from "../../ui/button.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Field, Form } from "../../ui/form.tsx";
-import { ArrowRight, Ellipsis, FolderKanban, Pencil, Plus, Trash2 } from "../../ui/icons.ts";
+import { Copy, Ellipsis, FolderKanban, Pencil, Plus, Trash2 } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Ago, Badge, PageHead, Snippet } from "../../ui/pieces.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.tsx";
-
-const PLANS = ["free", "starter", "pro", "enterprise"] as const;
+import { planText } from "../shared/plans.ts";
 
 /** The view Projects. */
 export default function Projects() {
   const [editing, setEditing] = useState<Project | null>(null);
   const [created, setCreated] = useState<ProjectWithKey | null>(null);
-  const pages = usePages<Project>(
+  const pages = usePages<ListedProject>(
     (cursor, signal) => call("listProjects", { query: { cursor, limit: 50 }, signal }),
     [],
   );
@@ -53,35 +54,62 @@ export default function Projects() {
           {
             head: t("Project"),
             class: "main-cell",
-            cell: ({ id, name }) => (
+            cell: (project) => (
               <span class="stack-lines">
                 <span class="row">
-                  <span dir="auto">{name}</span>
-                  {id === current.value?.id && <Badge tone="accent">{t("current")}</Badge>}
+                  {project.id === current.value?.id ? (
+                    <a dir="auto" href="#/home">
+                      {project.name}
+                    </a>
+                  ) : (
+                    <button type="button" class="link name-link" dir="auto" onClick={() => askToEnter(project)}>
+                      {project.name}
+                    </button>
+                  )}
+                  {project.id === current.value?.id && <Badge tone="accent">{t("current")}</Badge>}
                 </span>
-                <code class="fine">{id}</code>
+                <code class="fine short-id" title={project.id}>
+                  {shortId(project.id)}
+                </code>
               </span>
             ),
           },
-          { head: t("Plan"), cell: ({ plan }) => <Badge>{plan}</Badge> },
-          { head: t("Default mode"), cell: ({ default_mode: mode }) => mode },
-          { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
+          {
+            head: t("Memories"),
+            class: "amount",
+            cell: ({ documents }) => <span class="number">{numberText(documents)}</span>,
+          },
+          {
+            head: t("Storage"),
+            class: "amount",
+            cell: ({ storage_bytes: bytes }) => <span class="number">{bytesText(bytes)}</span>,
+          },
+          {
+            head: t("Last used"),
+            cell: ({ id, last_used_at: at }) =>
+              // this session uses the open project, but the server notes uses only once a minute
+              id === current.value?.id ? (
+                t("just now")
+              ) : at === null ? (
+                <span class="fine">{t("never")}</span>
+              ) : (
+                <Ago time={at} />
+              ),
+          },
+          { head: t("Plan"), cell: ({ plan }) => <PlanName name={plan} /> },
+          { head: t("Created"), cell: ({ created_at: at }) => <Ago time={at} /> },
           {
             head: "",
             class: "end",
             cell: (project) => (
               <span class="row">
-                {project.id !== current.value?.id && (
-                  <Button size="small" icon={ArrowRight} run={() => askToEnter(project)}>
-                    {t("Open")}
-                  </Button>
-                )}
                 <Menu
                   label={t("More")}
                   icon={Ellipsis}
                   size="small"
                   items={[
                     { label: t("Name and plan"), icon: Pencil, run: () => setEditing(project) },
+                    { label: t("Copy the id"), icon: Copy, run: () => copyId(project) },
                     project.id !== current.value?.id && {
                       label: t("Delete"),
                       icon: Trash2,
@@ -102,7 +130,7 @@ export default function Projects() {
           project={editing}
           close={close}
           onSaved={(saved) => {
-            pages.edit((items) => withItem(items, saved));
+            pages.edit((items) => withItem(items, { ...UNUSED, ...items.find(({ id }) => id === saved.id), ...saved }));
             close();
             if ("key" in saved) setCreated(saved);
           }}
@@ -121,6 +149,27 @@ export default function Projects() {
         </Dialog>
       )}
     </div>
+  );
+}
+
+/** The use of a project that was just created. */
+const UNUSED = { documents: 0, storage_bytes: 0, last_used_at: null };
+
+/** The end of an id, which differs in all projects, while the beginning is the time of creation. */
+function shortId(id: string): string {
+  return `…${id.slice(-8)}`;
+}
+
+async function copyId({ id }: Project): Promise<void> {
+  await navigator.clipboard.writeText(id);
+  toast(t("Copied"));
+}
+
+function PlanName({ name }: { readonly name: Plan }) {
+  return (
+    <span title={planText(name)}>
+      <Badge>{name}</Badge>
+    </span>
   );
 }
 
@@ -147,7 +196,7 @@ interface ProjectDialogProps {
 
 function ProjectDialog({ project, close, onSaved }: ProjectDialogProps) {
   const [name, setName] = useState(project?.name ?? "");
-  const [plan, setPlan] = useState<string>(project?.plan ?? "enterprise");
+  const [plan, setPlan] = useState<Plan>(project?.plan ?? "enterprise");
   const title = project === null ? t("New project") : t("Name and plan");
   return (
     <Dialog title={title} close={close}>
@@ -169,8 +218,9 @@ function ProjectDialog({ project, close, onSaved }: ProjectDialogProps) {
           name="plan"
           label={t("Plan")}
           value={plan}
-          onValue={setPlan}
-          options={PLANS.map((one) => [one, one] as const)}
+          onValue={(one) => setPlan(one as Plan)}
+          options={PLAN_NAMES.map((one) => [one, one] as const)}
+          hint={planText(plan)}
         />
       </Form>
     </Dialog>

@@ -8,6 +8,7 @@ import { Search } from "../../ui/icons.ts";
 import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { MODES } from "../shared/memory-names.ts";
+import { SavedState } from "./saved-state.tsx";
 
 /** Properties of each card of settings. */
 export interface SettingsProps {
@@ -26,12 +27,19 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
   const [mode, setMode] = useState<string>(project.default_mode);
   const isSameEvidence = Math.abs(evidence - project.min_evidence) < 0.0005;
   const [superseding, setSuperseding] = useState<string>(project.superseding);
+  const isSaved = isSameEvidence && mode === project.default_mode && superseding === project.superseding;
+  const percent = Math.round(evidence * 100);
   return (
-    <Card title={t("Defaults")} icon={Search}>
+    <Card title={t("Defaults")} icon={Search} actions={<SavedState isSaved={isSaved} />}>
       <Form
         label={t("Search and answers")}
         verb={t("Save")}
-        isIdle={isSameEvidence && mode === project.default_mode && superseding === project.superseding}
+        isIdle={isSaved}
+        discard={() => {
+          setMode(project.default_mode);
+          setSuperseding(project.superseding);
+          onEvidence(project.min_evidence);
+        }}
         send={async () => {
           await save({
             default_mode: mode,
@@ -47,6 +55,7 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
           value={mode}
           onValue={setMode}
           options={MODES.map(([value, what]) => [value, `${value}: ${t(what)}`] as const)}
+          hint={t("For searches, questions and chats that name no mode. The more it includes, the better and slower.")}
         />
         <Field
           name="superseding"
@@ -58,23 +67,31 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
             ["suggest", t("Suggested: a person decides")],
             ["off", t("Off")],
           ]}
-          hint={t("Whether memories that correct or repeat earlier ones are linked to them")}
+          hint={t("Whether memories that correct or repeat earlier ones are linked to them.")}
         />
         <div class="field">
           <label for="min-evidence">{t("Minimum evidence for an answer")}</label>
           <div class="slider">
-            <input
-              id="min-evidence"
-              type="range"
-              min={0}
-              max={1}
-              step={0.01}
-              value={evidence}
-              aria-describedby="min-evidence-hint"
-              onInput={(event) => onEvidence(Number(event.currentTarget.value))}
-            />
+            <div class="slider-track">
+              <input
+                id="min-evidence"
+                type="range"
+                min={0}
+                max={1}
+                step={0.01}
+                value={evidence}
+                style={{ "--share": `${percent}%` }}
+                aria-describedby="min-evidence-hint"
+                aria-valuetext={`${percent} %`}
+                onInput={(event) => onEvidence(Number(event.currentTarget.value))}
+              />
+              <span class="slider-ends fine" aria-hidden="true">
+                <span>{t("answer all")}</span>
+                <span>{t("only if certain")}</span>
+              </span>
+            </div>
             <output class="number" for="min-evidence">
-              {evidence.toFixed(2)}
+              {percent} %
             </output>
             <button
               type="button"
@@ -88,7 +105,7 @@ export function AnswerSettings({ project, save, evidence, onEvidence }: AnswerSe
             </button>
           </div>
           <p class="hint" id="min-evidence-hint">
-            {t("Questions with weaker evidence are answered “not stored”")}
+            {t("Questions with weaker evidence are answered “not stored”.")}
           </p>
         </div>
       </Form>

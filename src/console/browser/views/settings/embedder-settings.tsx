@@ -173,7 +173,11 @@ function EmbedderForm({ current, models, onChanged }: CurrentProps & { readonly 
         value={model}
         onValue={setModel}
         options={models.map((one) => [one, one] as const)}
-        hint={models.length < 2 ? t("Only this model is installed on the server.") : undefined}
+        hint={
+          models.length < 2
+            ? t("Only this model is installed on the server.")
+            : t("After a change, all passages get new vectors in the background.")
+        }
       />
     </Form>
   );

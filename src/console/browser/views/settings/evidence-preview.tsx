@@ -67,7 +67,7 @@ export function EvidencePreview({ project, least }: { readonly project: Project;
         {tried.length > 0 && (
           <>
             <p class="fine" role="status">
-              {t("Minimum evidence: {n}", { n: least.toFixed(2) })} ·{" "}
+              {t("Minimum evidence: {n} %", { n: Math.round(least * 100) })} ·{" "}
               {t("{n} of {total} would be answered", { n: answered, total: tried.length })}
             </p>
             <ul class="list stack tight tried">
@@ -77,7 +77,7 @@ export function EvidencePreview({ project, least }: { readonly project: Project;
                   <li key={question}>
                     <span dir="auto">{question}</span>
                     <Meter label={t("Evidence for an answer")} share={evidence ?? 0} tone={isAnswered ? "" : "warn"} />
-                    <span class="number">{evidence === null ? "–" : evidence.toFixed(2)}</span>
+                    <span class="number">{evidence === null ? "–" : `${Math.round(evidence * 100)} %`}</span>
                     <Badge tone={isAnswered ? "good" : "warn"}>{isAnswered ? t("answered") : t("refused")}</Badge>
                   </li>
                 );

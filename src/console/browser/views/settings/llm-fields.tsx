@@ -1,5 +1,6 @@
 // The fields of one language model: the first one of a project, or one that is called when those before it fail.
 
+import type { ComponentChildren } from "preact";
 import type { Project } from "../../core/calls.ts";
 import { t } from "../../core/i18n.ts";
 import { Field } from "../../ui/form.tsx";
@@ -10,11 +11,12 @@ const PROVIDERS: readonly (readonly [Project["llm"]["provider"], string])[] = [
   ["anthropic", "Anthropic"],
   ["gemini", "Gemini"],
 ];
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  openai: "https://api.openai.com/v1",
-  ollama: "http://ollama.example:11434",
-  anthropic: "https://api.anthropic.com",
-  gemini: "https://generativelanguage.googleapis.com",
+/** Examples of an address, a model and a key, by provider. */
+const EXAMPLES: Readonly<Record<string, readonly [address: string, model: string, key: string]>> = {
+  openai: ["https://api.openai.com/v1", "gpt-4.1-mini", "sk-…"],
+  ollama: ["http://ollama.example:11434", "llama3.2", ""],
+  anthropic: ["https://api.anthropic.com", "claude-sonnet-4-5", "sk-ant-…"],
+  gemini: ["https://generativelanguage.googleapis.com", "gemini-2.5-flash", "AIza…"],
 };
 
 /** A language model as the fields have it. */
@@ -66,10 +68,13 @@ interface LlmFieldsProps {
   readonly onDraft: (draft: LlmDraft) => void;
   /** Whether a key may be stored already. */
   readonly isStored: boolean;
+  /** Further fields among those that are rarely needed. */
+  readonly children?: ComponentChildren;
 }
 
 /** The fields. */
-export function LlmFields({ path, draft, onDraft, isStored }: LlmFieldsProps) {
+export function LlmFields({ path, draft, onDraft, isStored, children }: LlmFieldsProps) {
+  const [address, model, key] = EXAMPLES[draft.provider] ?? ["", "", ""];
   const edit = (part: Partial<LlmDraft>) => onDraft({ ...draft, ...part });
   return (
     <>
@@ -81,15 +86,22 @@ export function LlmFields({ path, draft, onDraft, isStored }: LlmFieldsProps) {
           onValue={(provider) => edit({ provider })}
           options={PROVIDERS}
         />
-        <Field name={`${path}.model`} label={t("Model")} value={draft.model} onValue={(model) => edit({ model })} />
+        <Field
+          name={`${path}.model`}
+          label={t("Model")}
+          placeholder={model}
+          value={draft.model}
+          onValue={(one) => edit({ model: one })}
+        />
       </div>
       <Field
         name={`${path}.base_url`}
         label={t("Address")}
         type="url"
-        placeholder={PLACEHOLDERS[draft.provider]}
+        placeholder={address}
+        hint={t("Optional. Without one, the address in grey is called.")}
         value={draft.address}
-        onValue={(address) => edit({ address })}
+        onValue={(one) => edit({ address: one })}
       />
       <Field
         name={`${path}.api_key`}
@@ -98,10 +110,12 @@ export function LlmFields({ path, draft, onDraft, isStored }: LlmFieldsProps) {
         hint={
           isStored ? t("Leave empty to keep the stored key. It is never shown again.") : t("It is never shown again.")
         }
+        placeholder={key}
         value={draft.key}
-        onValue={(key) => edit({ key })}
+        onValue={(one) => edit({ key: one })}
       />
-      <div class="columns narrow">
+      <details class="more-fields" open={draft.temperature !== "" || draft.tokens !== ""}>
+        <summary>{t("Temperature, length and limits")}</summary>
         <Field
           name={`${path}.temperature`}
           label={t("Temperature")}
@@ -123,7 +137,8 @@ export function LlmFields({ path, draft, onDraft, isStored }: LlmFieldsProps) {
           value={draft.tokens}
           onValue={(tokens) => edit({ tokens })}
         />
-      </div>
+        {children}
+      </details>
     </>
   );
 }

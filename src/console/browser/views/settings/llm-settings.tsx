@@ -13,6 +13,7 @@ import { Badge, Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
 import { bodyOfDraft, draftOf, type LlmDraft, LlmFields, NO_LLM, numberOf } from "./llm-fields.tsx";
+import { SavedState } from "./saved-state.tsx";
 
 /** Maximum number of models that are called when those before them fail. */
 const FALLBACKS_MAX = 3;
@@ -25,7 +26,7 @@ interface Draft {
   readonly limit: string;
 }
 
-/** The cards. */
+/** The card. */
 export function LlmSettings({ project, save }: SettingsProps) {
   const { llm, smart_ingestion: smart } = project;
   const stored: Draft = {
@@ -36,163 +37,170 @@ export function LlmSettings({ project, save }: SettingsProps) {
     limit: smart.daily_token_limit === null ? "" : String(smart.daily_token_limit),
   };
   const [draft, setDraft] = useState<Draft>(stored);
-  const edit = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
+  const [test, setTest] = useState<LlmTest | null>(null);
+  const edit = (part: Partial<Draft>) => {
+    setDraft({ ...draft, ...part });
+    setTest(null);
+  };
   const setFallback = (at: number, next: LlmDraft) =>
     edit({ fallbacks: draft.fallbacks.map((one, index) => (index === at ? next : one)) });
-  const isStored = llm.model !== null;
-  const [test, setTest] = useState<LlmTest | null>(null);
   const isChanged = JSON.stringify(draft) !== JSON.stringify(stored);
   const body = () => ({
     ...bodyOfDraft(draft.first),
     monthly_token_limit: numberOf(draft.month),
     fallbacks: draft.fallbacks.map(bodyOfDraft),
   });
+  const isUsed = llm.model !== null;
+  const isNamed = draft.first.model.trim() !== "";
+  const mayTest = isNamed && (isChanged || isUsed);
+  const runTest = async () =>
+    setTest(await (isChanged ? call("testLanguageModel", { body: { llm: body() } }) : call("testLanguageModel")));
   return (
-    <div class="stack">
-      <State project={project} save={save} />
-      <Card label={t("Language model")}>
-        <Form
-          label={t("Language model")}
-          verb={t("Save")}
-          isIdle={!isChanged}
-          beside={
-            draft.first.model.trim() !== "" && (
-              <Button icon={Play} run={async () => setTest(await call("testLanguageModel", { body: { llm: body() } }))}>
-                {t("Test without saving")}
-              </Button>
-            )
-          }
-          send={async () => {
-            await save({
-              llm: body(),
-              smart_ingestion: { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) },
-            });
-            setDraft({
-              ...draft,
-              first: { ...draft.first, key: "" },
-              fallbacks: draft.fallbacks.map((one) => ({ ...one, key: "" })),
-            });
-            setTest(null);
-            toast(t("Saved."));
-          }}
-        >
-          <LlmFields path="llm" draft={draft.first} onDraft={(first) => edit({ first })} isStored={isStored} />
-          {draft.fallbacks.map((one, at) => (
-            <fieldset key={at} class="stack fallback">
-              <legend class="row between">
-                <span>{t("Fallback {n}", { n: at + 1 })}</span>
-                <span class="row">
-                  {at > 0 && (
-                    <Button
-                      kind="ghost"
-                      size="small"
-                      icon={ArrowUp}
-                      label={t("Call it earlier")}
-                      run={() => edit({ fallbacks: swapped(draft.fallbacks, at) })}
-                    />
-                  )}
+    <Card
+      title={t("Language model")}
+      icon={Sparkles}
+      actions={
+        <>
+          <SavedState isSaved={!isChanged} />
+          {isUsed && (
+            <Button
+              size="small"
+              kind="danger"
+              icon={Trash2}
+              label={t("Remove the language model")}
+              run={() => askToRemove(save)}
+            />
+          )}
+        </>
+      }
+    >
+      <p class="card-text">
+        {isUsed ? (
+          <>
+            <Badge tone="good">{t("In use: {model}", { model: `${llm.provider} · ${llm.model}` })}</Badge>{" "}
+            {t("It writes the answers.")}
+          </>
+        ) : (
+          <>
+            <Badge>{t("not connected")}</Badge>{" "}
+            {t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}
+          </>
+        )}
+      </p>
+      <Form
+        label={t("Language model")}
+        verb={t("Save")}
+        disabled={!isChanged}
+        discard={isChanged ? () => setDraft(stored) : undefined}
+        beside={
+          <Button icon={Play} disabled={!mayTest} run={runTest}>
+            {isChanged ? t("Test without saving") : t("Test connection")}
+          </Button>
+        }
+        send={async () => {
+          await save({
+            llm: body(),
+            smart_ingestion: { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) },
+          });
+          setDraft({
+            ...draft,
+            first: { ...draft.first, key: "" },
+            fallbacks: draft.fallbacks.map((one) => ({ ...one, key: "" })),
+          });
+          setTest(null);
+          toast(t("Saved."));
+        }}
+      >
+        <LlmFields path="llm" draft={draft.first} onDraft={(first) => edit({ first })} isStored={isUsed}>
+          <Field
+            name="llm.monthly_token_limit"
+            label={t("Monthly limit")}
+            type="number"
+            min={0}
+            unit={t("tokens")}
+            placeholder={t("unlimited")}
+            value={draft.month}
+            onValue={(month) => edit({ month })}
+          />
+          <Field
+            name="smart_ingestion.daily_token_limit"
+            label={t("Daily limit for ingestion")}
+            type="number"
+            min={0}
+            unit={t("tokens")}
+            placeholder={t("unlimited")}
+            value={draft.limit}
+            onValue={(limit) => edit({ limit })}
+          />
+        </LlmFields>
+        {draft.fallbacks.map((one, at) => (
+          <fieldset key={at} class="stack fallback">
+            <legend class="row between">
+              <span>{t("Fallback {n}", { n: at + 1 })}</span>
+              <span class="row">
+                {at > 0 && (
                   <Button
                     kind="ghost"
                     size="small"
-                    icon={Trash2}
-                    label={t("Remove fallback {n}", { n: at + 1 })}
-                    run={() => edit({ fallbacks: draft.fallbacks.filter((_, index) => index !== at) })}
+                    icon={ArrowUp}
+                    label={t("Call it earlier")}
+                    run={() => edit({ fallbacks: swapped(draft.fallbacks, at) })}
                   />
-                </span>
-              </legend>
-              <LlmFields
-                path={`llm.fallbacks[${at}]`}
-                draft={one}
-                onDraft={(next) => setFallback(at, next)}
-                isStored={at < llm.fallbacks.length}
-              />
-            </fieldset>
-          ))}
-          {draft.fallbacks.length < FALLBACKS_MAX && draft.first.model.trim() !== "" && (
-            <div class="row">
-              <Button
-                size="small"
-                icon={Plus}
-                run={() => edit({ fallbacks: [...draft.fallbacks, { ...NO_LLM, provider: draft.first.provider }] })}
-              >
-                {t("Add a fallback")}
-              </Button>
-              <span class="fine">{t("Called in order while the models before it fail")}</span>
-            </div>
-          )}
-          <div class="columns narrow">
-            <Field
-              name="llm.monthly_token_limit"
-              label={t("Monthly limit")}
-              type="number"
-              min={0}
-              unit={t("tokens")}
-              placeholder={t("unlimited")}
-              value={draft.month}
-              onValue={(month) => edit({ month })}
+                )}
+                <Button
+                  kind="ghost"
+                  size="small"
+                  icon={Trash2}
+                  label={t("Remove fallback {n}", { n: at + 1 })}
+                  run={() => edit({ fallbacks: draft.fallbacks.filter((_, index) => index !== at) })}
+                />
+              </span>
+            </legend>
+            <LlmFields
+              path={`llm.fallbacks[${at}]`}
+              draft={one}
+              onDraft={(next) => setFallback(at, next)}
+              isStored={at < llm.fallbacks.length}
             />
-            <Field
-              name="smart_ingestion.daily_token_limit"
-              label={t("Daily limit for ingestion")}
-              type="number"
-              min={0}
-              unit={t("tokens")}
-              placeholder={t("unlimited")}
-              value={draft.limit}
-              onValue={(limit) => edit({ limit })}
-            />
-          </div>
-          <CheckField
-            label={t("Also use it for ingestion")}
-            hint={t("It then extracts titles, tags, entities and facts")}
-            checked={draft.isSmart}
-            onChecked={(isSmart) => edit({ isSmart })}
-          />
-        </Form>
-        {isChanged && test !== null && <Tested test={test} />}
-      </Card>
-    </div>
-  );
-}
-
-/** Whether a model is in use, its test, and taking it out. */
-function State({ project: { llm }, save }: SettingsProps) {
-  const [test, setTest] = useState<LlmTest | null>(null);
-  const isUsed = llm.model !== null;
-  const remove = () =>
-    confirm({
-      title: t("Remove the language model?"),
-      text: t("Answers then quote passages. The key of the provider stays stored until another one replaces it."),
-      verb: t("Remove"),
-      destroys: true,
-      run: async () => {
-        await save({ llm: { model: null, base_url: null, fallbacks: [] } });
-        toast(t("Saved."));
-      },
-    });
-  return (
-    <Card
-      title={isUsed ? t("In use: {model}", { model: `${llm.provider} · ${llm.model}` }) : t("No language model")}
-      icon={Sparkles}
-      actions={
-        isUsed && (
-          <>
-            <Button size="small" icon={Play} run={async () => setTest(await call("testLanguageModel"))}>
-              {t("Test connection")}
+          </fieldset>
+        ))}
+        {draft.fallbacks.length < FALLBACKS_MAX && isNamed && (
+          <div class="row more-fields">
+            <Button
+              size="small"
+              icon={Plus}
+              run={() => edit({ fallbacks: [...draft.fallbacks, { ...NO_LLM, provider: draft.first.provider }] })}
+            >
+              {t("Add a fallback")}
             </Button>
-            <Button size="small" kind="danger" icon={Trash2} label={t("Remove the language model")} run={remove} />
-          </>
-        )
-      }
-    >
-      <p class="fine">
-        {isUsed
-          ? t("It writes the answers. A test calls the saved model once.")
-          : t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}
-      </p>
+            <span class="fine">{t("Called in order while the models before it fail")}</span>
+          </div>
+        )}
+        <CheckField
+          isSwitch
+          label={t("Also use it for ingestion")}
+          hint={t("It then extracts titles, tags, entities and facts.")}
+          checked={draft.isSmart}
+          onChecked={(isSmart) => edit({ isSmart })}
+        />
+      </Form>
       {test !== null && <Tested test={test} />}
     </Card>
   );
+}
+
+/** Asks whether the language model is taken out. */
+function askToRemove(save: SettingsProps["save"]): void {
+  confirm({
+    title: t("Remove the language model?"),
+    text: t("Answers then quote passages. The key of the provider stays stored until another one replaces it."),
+    verb: t("Remove"),
+    destroys: true,
+    run: async () => {
+      await save({ llm: { model: null, base_url: null, fallbacks: [] } });
+      toast(t("Saved."));
+    },
+  });
 }
 
 function Tested({ test: { fallbacks, ...first } }: { readonly test: LlmTest }) {

@@ -8,12 +8,14 @@ import { History } from "../../ui/icons.ts";
 import { Card } from "../../ui/pieces.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
+import { SavedState } from "./saved-state.tsx";
 
 /** A card with the settings for storage. */
 export function StorageSettings({ project, save }: SettingsProps) {
   const [days, setDays] = useState(String(project.retention_days));
   const [ocr, setOcr] = useState<string>(project.ocr);
   const [keepsFiles, setKeepsFiles] = useState(project.keep_files);
+  const isSaved = days === String(project.retention_days) && ocr === project.ocr && keepsFiles === project.keep_files;
   const store = async () => {
     await save({ retention_days: Number(days), ocr, keep_files: keepsFiles });
     toast(t("Saved."));
@@ -31,11 +33,16 @@ export function StorageSettings({ project, save }: SettingsProps) {
     });
   };
   return (
-    <Card title={t("Files and retention")} icon={History}>
+    <Card title={t("What is kept")} icon={History} actions={<SavedState isSaved={isSaved} />}>
       <Form
         label={t("Files and retention")}
         verb={t("Save")}
-        isIdle={days === String(project.retention_days) && ocr === project.ocr && keepsFiles === project.keep_files}
+        isIdle={isSaved}
+        discard={() => {
+          setDays(String(project.retention_days));
+          setOcr(project.ocr);
+          setKeepsFiles(project.keep_files);
+        }}
         send={send}
       >
         <Field
@@ -46,7 +53,7 @@ export function StorageSettings({ project, save }: SettingsProps) {
           unit={t("days")}
           value={days}
           onValue={setDays}
-          hint={t("0 deletes them immediately")}
+          hint={t("Until then they can be restored. 0 deletes them immediately.")}
         />
         <Field
           name="ocr"
@@ -57,10 +64,14 @@ export function StorageSettings({ project, save }: SettingsProps) {
             ["auto", t("Read it if the OCR models are installed")],
             ["off", t("Off")],
           ]}
+          hint={t("Makes scanned pages and photos of text searchable.")}
         />
         <CheckField
           label={t("Keep the originals of uploaded files")}
-          hint={t("For download in the view of the memory; they count as storage. Holds for files from now on")}
+          isSwitch
+          hint={t(
+            "The page of a memory then offers its file. Originals count as storage. Files sent before stay as they are.",
+          )}
           checked={keepsFiles}
           onChecked={setKeepsFiles}
         />

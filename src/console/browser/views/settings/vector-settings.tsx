@@ -8,10 +8,11 @@ import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { Field, Form } from "../../ui/form.tsx";
 import { Network } from "../../ui/icons.ts";
-import { Card, Facts, Meter } from "../../ui/pieces.tsx";
+import { Card, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { SettingsProps } from "./answer-settings.tsx";
+import { SavedState } from "./saved-state.tsx";
 
 /** Polling interval in milliseconds while a graph is being built. */
 const POLL_MS = 3_000;
@@ -25,15 +26,13 @@ export function VectorSettings({ project, save }: SettingsProps) {
     ({ build }) => (build?.state === "building" ? POLL_MS : null),
   );
   return (
-    <Card title={t("Vector search")} icon={Network}>
+    <Card title={t("Vector search")} icon={Network} actions={<SavedState isSaved={chosen === project.vector_index} />}>
       <div class="stack">
-        <Loaded from={index} lines={1}>
-          {(value) => <IndexState index={value} />}
-        </Loaded>
         <Form
           label={t("Vector search")}
           verb={t("Save")}
           isIdle={chosen === project.vector_index}
+          discard={() => setChosen(project.vector_index)}
           send={async () => {
             await save({ vector_index: chosen });
             toast(t("Saved."));
@@ -54,6 +53,9 @@ export function VectorSettings({ project, save }: SettingsProps) {
             )}
           />
         </Form>
+        <Loaded from={index} lines={1}>
+          {(value) => <IndexState index={value} />}
+        </Loaded>
       </div>
     </Card>
   );
@@ -62,7 +64,12 @@ export function VectorSettings({ project, save }: SettingsProps) {
 function IndexState({ index: { active, build } }: { readonly index: VectorIndex }) {
   return (
     <>
-      <Facts rows={[[t("Searches now use"), active === "hnsw" ? t("the graph") : t("an exact scan")]]} />
+      <dl class="setting-rows">
+        <div>
+          <dt>{t("In use")}</dt>
+          <dd>{active === "hnsw" ? t("the graph") : t("an exact scan")}</dd>
+        </div>
+      </dl>
       {build?.state === "building" && (
         <>
           <Meter label={t("Vectors in the graph")} share={build.vectors_done / Math.max(1, build.vectors_total)} />

@@ -1,7 +1,7 @@
 // Names of memories, passages and search modes in all views.
 
 import type { Memory, SearchResult } from "../../core/calls.ts";
-import { cutText } from "../../core/format.ts";
+import { cutText, textInOneLine } from "../../core/cut-text.ts";
 import { t } from "../../core/i18n.ts";
 
 /** Maximum length of the beginning of a text that replaces a missing title, in characters. */
@@ -10,14 +10,14 @@ const TITLE_CHARACTERS = 80;
 /** The title of a memory; otherwise the beginning of its text; otherwise the name of its file or its address. */
 export function nameOf({ title, content, source }: Pick<Memory, "title" | "content" | "source">): string {
   const named = [title, content, source?.filename, source?.url].find((text) => text != null && text.trim() !== "");
-  return named == null ? t("Untitled") : cutText(textInOneLine(named), TITLE_CHARACTERS);
+  return named == null ? t("Untitled") : cutText(textInOneLine(named.slice(0, 4 * TITLE_CHARACTERS)), TITLE_CHARACTERS);
 }
 
-function textInOneLine(text: string): string {
-  return text
-    .trim()
-    .slice(0, 4 * TITLE_CHARACTERS)
-    .replace(/\s+/g, " ");
+/** Like `nameOf`; but where the title is the beginning of the text, it goes on, so that like ones can be told apart. */
+export function longNameOf(memory: Pick<Memory, "title" | "content" | "source">): string {
+  const name = nameOf(memory);
+  const text = textInOneLine((memory.content ?? "").slice(0, 4 * TITLE_CHARACTERS));
+  return text.startsWith(name.replace(/…$/, "")) ? text : name;
 }
 
 /** The place of a passage in its memory: headings, page, slide, sheet, speaker. */

@@ -38,17 +38,24 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
     memory.sessionId && t("session {id}", { id: memory.sessionId }),
     memory.occurred_at && dayText(memory.occurred_at),
   ].filter((part) => typeof part === "string" && part !== "");
+  const title = memory.title ?? t("Untitled");
+  // a title that is the beginning of the passage would stand there twice
+  const isTitled = memory.title === null || !result.content.trim().startsWith(memory.title.replace(/…$/, ""));
+  const href = to(["memories", result.memory_id], { passage: passageFilter(result) });
   return (
-    <article class="result" aria-label={memory.title ?? t("Untitled")}>
+    <article class="result" aria-label={title}>
       <header class="result-head">
         <span class="rank number">{rank}</span>
-        <a
-          class="result-title"
-          dir="auto"
-          href={to(["memories", result.memory_id], { passage: passageFilter(result) })}
-        >
-          {memory.title ?? t("Untitled")}
-        </a>
+        {isTitled ? (
+          <a class="result-title" dir="auto" href={href}>
+            {title}
+          </a>
+        ) : (
+          <div class="result-title">
+            <MarkedText text={result.content} query={query} href={href} />
+          </div>
+        )}
+        {actions}
         <span class="score number" title={t("Score, 0 to 1")}>
           {result.score.toFixed(3)}
         </span>
@@ -58,7 +65,7 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
           {place}
         </p>
       )}
-      <MarkedText text={result.content} query={query} />
+      {isTitled && <MarkedText text={result.content} query={query} />}
       <p class="badges">
         {about.map((text) => (
           <Badge key={text as string}>{text}</Badge>
@@ -73,7 +80,6 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
           </a>
         )}
       </p>
-      {actions && <div class="row result-actions">{actions}</div>}
       {result.explain && <Signals explain={result.explain} rank={rank} />}
     </article>
   );

@@ -6,6 +6,7 @@ import type { System as SystemState } from "../../core/calls.ts";
 import { bytesText, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
+import { to } from "../../core/router.ts";
 import { server } from "../../core/server.ts";
 import { rights } from "../../core/session.ts";
 import { Boxes, Clock, Network, Server } from "../../ui/icons.ts";
@@ -108,9 +109,13 @@ function Queue({ state: { queue } }: { readonly state: SystemState }) {
           [t("Memories being processed"), numberText(queue.memories_processing)],
           [
             t("Memories failed"),
-            <span key="failed" class={queue.memories_failed > 0 ? "bad-text" : ""}>
-              {numberText(queue.memories_failed)}
-            </span>,
+            queue.memories_failed > 0 ? (
+              <a key="failed" class="bad-text" href={to(["memories"], { status: "failed" })}>
+                {numberText(queue.memories_failed)}
+              </a>
+            ) : (
+              "0"
+            ),
           ],
           [t("Relation checks waiting"), numberText(queue.relations_waiting)],
         ]}

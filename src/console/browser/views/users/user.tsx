@@ -81,7 +81,7 @@ function About({ user: { id, name, email, time_zone: zone, created_at: at, metad
     [t("Id"), name === null ? null : id],
     [t("Email"), email],
     [t("Time zone"), zone],
-    [t("Since"), dayText(at)],
+    [t("Created"), dayText(at)],
     ...Object.entries(metadata).map(
       ([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)] as const,
     ),

@@ -122,7 +122,7 @@ function UserList() {
             has: ({ time_zone: zone }) => zone !== null,
             cell: ({ time_zone: zone }) => zone ?? <None />,
           },
-          { head: t("Since"), cell: ({ created_at: at }) => <Ago time={at} /> },
+          { head: t("Created"), cell: ({ created_at: at }) => <Ago time={at} /> },
         ]}
       />
       {filterOf("new") !== "" && mayWrite && (

@@ -1,0 +1,112 @@
+// What the console writes into its pictures and histories: labels that differ, names of regions, changes word by word,
+// and headings of memories.
+
+import { describe, expect, test } from "bun:test";
+import { distinctLabels } from "../../src/console/browser/ui/labels.ts";
+import { regionsOf } from "../../src/console/browser/views/map/regions.ts";
+import { headingOf } from "../../src/console/browser/views/memory/heading.ts";
+import { wordChanges } from "../../src/console/browser/views/memory/word-changes.ts";
+
+describe("labels", () => {
+  test("are cut between words, and what fits stays as it is", () => {
+    expect(distinctLabels(["Recipe: lemon cake", "A text that is longer than a label"], 20)).toEqual([
+      "Recipe: lemon cake",
+      "A text that is…",
+    ]);
+  });
+
+  test("of texts with the same beginning show where these differ", () => {
+    const [one = "", other = ""] = distinctLabels(
+      ["The workshop with the harbour team moved to room 220", "The workshop with the harbour team begins at 10:30"],
+      28,
+    );
+    expect(one).toContain("moved");
+    expect(other).toContain("begins");
+    for (const label of [one, other]) {
+      expect(label).toStartWith("The workshop…");
+      expect(label.length).toBeLessThanOrEqual(28);
+    }
+  });
+
+  test("of the same text are the same, and an empty one stays empty", () => {
+    expect(distinctLabels(["Same", "Same", ""], 10)).toEqual(["Same", "Same", ""]);
+  });
+});
+
+describe("regions", () => {
+  const at = (x: number, y: number) => ({ x, y });
+  const points = [at(-0.9, 0.9), at(-0.8, 0.8), at(-0.85, 0.95), at(-0.9, 0.8)];
+  const others = [at(0.9, -0.9), at(0.8, -0.8), at(0.85, -0.95), at(0.9, -0.8)];
+  const names = ["Lena's tea", "Lena and the cake", "A note for Lena", "The plan of Lena"];
+  const otherNames = ["Tide gauge: errors", "Tide gauge: data sheet", "The tide gauge in March", "Harbour"];
+
+  test("have the name that their memories share, and all of their points", () => {
+    const found = regionsOf([...points, ...others], [...names, ...otherNames]);
+    expect(found.map(({ name }) => name).sort()).toEqual(["Lena", "Tide gauge"]);
+    expect(found.find(({ name }) => name === "Lena")?.at).toEqual([0, 1, 2, 3]);
+  });
+
+  test("are none for few points, and for memories that share no word", () => {
+    expect(regionsOf(points, names)).toEqual([]);
+    const alone = ["tea", "cake", "boat", "rain", "door", "lamp", "road", "tree"];
+    expect(regionsOf([...points, ...others], alone)).toEqual([]);
+    expect(regionsOf([...points, ...others], new Array(8).fill(""))).toEqual([]);
+  });
+
+  test("are divided into words also where no spaces divide them", () => {
+    const japanese = ["港の会議の予定", "港の会議の場所", "港の会議", "港の会議の記録"];
+    const found = regionsOf([...points, ...others], [...japanese, ...otherNames]);
+    expect(found.some(({ name }) => /港|会議/.test(name))).toBe(true);
+  });
+});
+
+describe("changes between two texts", () => {
+  const textOf = (before: string, after: string) =>
+    wordChanges(before, after)
+      ?.map(({ kind, text }) => (kind === "same" ? text : kind === "added" ? `[+${text}]` : `[-${text}]`))
+      .join("");
+
+  test.each([
+    ["It is in room 114.", "It moved to room 220.", "It [-is in] [+moved to] room [-114] [+220]."],
+    ["a b c", "a x c", "a [-b] [+x] c"],
+    ["one two three", "one two", "one two [-three]"],
+    ["one two", "one two three", "one two[+ three]"],
+    ["same words", "same words", "same words"],
+    ["اجتماع يوم الأربعاء", "اجتماع يوم الخميس", "اجتماع يوم [-الأربعاء] [+الخميس]"],
+  ])("%j to %j", (before, after, shown) => {
+    expect(textOf(before, after)).toBe(shown);
+  });
+
+  test("are not shown of texts that have hardly a word in common, or are very long", () => {
+    expect(wordChanges("entirely different", "something else instead")).toBeNull();
+    const long = "word ".repeat(400);
+    expect(wordChanges(long, `${long}end`)).toBeNull();
+  });
+});
+
+describe("the heading of a memory", () => {
+  test("is a whole short text, uncut", () => {
+    const text = "The workshop with the harbour team was moved from room 114 to room 220, and begins at 10:30.";
+    for (const name of [text, "The workshop with the harbour team was moved from room 114 to room 220…"]) {
+      expect(headingOf(name, text)).toEqual({ heading: text, isWholeText: true });
+    }
+  });
+
+  test("is the title where that is not the beginning of the text", () => {
+    expect(headingOf("Room", "It was moved to room 220.")).toEqual({ heading: "Room", isWholeText: false });
+  });
+
+  test("is the first sentence of a longer text, where the title cuts it", () => {
+    const first =
+      "The workshop with the harbour team was moved from room 114 to room 220, and it begins at half past ten.";
+    const { heading, isWholeText } = headingOf(`${first.slice(0, 72)}…`, `${first} ${"Bring the plans. ".repeat(20)}`);
+    expect([heading, isWholeText]).toEqual([first, false]);
+  });
+
+  test("is a line of a text with several lines, which stands below it, too", () => {
+    expect(headingOf("First line Second line", "First line\nSecond line")).toEqual({
+      heading: "First line Second line",
+      isWholeText: false,
+    });
+  });
+});
