@@ -10,20 +10,21 @@ prepare  Makes DIR/train.jsonl and DIR/dev.jsonl, one list per line: {"g": group
          each passage 1, 0 or null (unknown), "span": [begin, end) in code points of d[0], or null}.
          --reader: folder with passages.jsonl.xz and spans.jsonl.xz (questions with answer spans, and unanswerable ones);
          --lists: made by `tune_embedder.py lists` (question, relevant passage, four others).
-         personal/ is read, too: with the nearest other notes of the same person by the embedder, with the nearest notes
-         of other people, and with questions of the first folder that nobody's notes answer; so are the questions of
-         near_misses.py (--more).
-         A question of one article in fifty, and every tenth person of personal/, is in dev.jsonl only.
+         personal/ and near_people/ are read, too: with the nearest other notes of the same person by the embedder, with
+         the nearest notes of other people, and with questions of the first folder that nobody's notes answer; so are the
+         questions of near_misses.py (--more).
+         A question of one article in fifty, and every tenth person, is in dev.jsonl only.
 train    Starts from the embedder mneme-e5-small: its word table, positions and first eight layers, of which the first
          two stay as they are, with the table and the positions. (Layers in a row learn 2.5 times as fast as every second
-         one.) Saves a checkpoint every 10 minutes of training, and goes on from --out if that exists.
+         one.) With --reader it starts from an exported reader instead, whose token types and first norm stay.
+         Saves a checkpoint every 10 minutes of training, and goes on from --out if that exists.
          --minutes and the schedule count CPU time per thread, so that a busy machine changes nothing but the end;
          --until HH:MM ends the schedule at that time of the clock, if it is earlier.
 measure  Prints by group: area under the curve of the answer head, share of spans that overlap, right passage first.
 
 Three heads on one encoder: `relevance` and `answer` read the first token (pooled), `span` reads each passage token.
-Loss: softmax over the list (relevance) + binary cross-entropy and .5 * softmax over the list (answer) + .5 *
-cross-entropy of begin and end (span).
+Loss: RELEVANCE * (softmax over the list + .3 * binary cross-entropy) (relevance) + binary cross-entropy and .5 *
+softmax over the list (answer) + .5 * cross-entropy of begin and end (span).
 Needs torch, numpy, scipy, onnx, onnxruntime, tokenizers.
 """
 import argparse, collections, concurrent.futures, datetime, glob, json, lzma, os, pickle, random, re, struct, sys, time
@@ -38,6 +39,8 @@ LAYERS, FROZEN = 8, 2
 QUERY_TOKENS, PAIR_TOKENS = 48, 112
 STEP_TOKENS, PART_TOKENS = 3_072, 768
 RATE = 1e-4
+# share of the loss of relevance: the verdict does not use that head
+RELEVANCE = .2
 # share of the schedule after which token types and the first norm stay as they are
 SETTLED = .1
 CHECKPOINT_MINUTES = 10
@@ -126,7 +129,7 @@ def note_lists(rng, strange):
     people, which do not answer ("others"); and the questions `strange` [(language, text)], which
     no note answers ("off"). A note of another person that is nearer than the right one may answer: its label is null."""
     near = Neighbours(); everyone = []
-    for path in sorted(glob.glob(os.path.join(HERE, "personal", "*.tsv"))): everyone += people(path)
+    for folder in ("personal", "near_people"): everyone += [p for path in sorted(glob.glob(os.path.join(HERE, folder, "*.tsv"))) for p in people(path)]
     for person in everyone:
         person["note vectors"] = near.vectors(["passage: " + n for n in person["notes"]]); person["vectors"] = near.vectors(["query: " + q["text"] for q in person["questions"]])
     for number, person in enumerate(everyone):
@@ -136,13 +139,13 @@ def note_lists(rng, strange):
             wrong = order[:4] + rng.sample(order[4:9], 1) + rng.sample(order[9:], 1)
             known = q["kind"] not in ("twostep", "update", "past")
             answers = [1 if known or k == 0 else None for k in range(len(q["notes"]))] + [0] * len(wrong)
-            yield number, {"g": "notes", "q": q["text"], "d": [notes[i] for i in q["notes"] + wrong], "rank": len(q["notes"]) or None, "answers": answers, "span": None}
+            yield number, {"g": "near" if q["kind"] == "near" else "notes", "q": q["text"], "d": [notes[i] for i in q["notes"] + wrong], "rank": len(q["notes"]) or None, "answers": answers, "span": None}
             changed = swapped(q["text"], notes[q["notes"][0]], names, rng) if len(q["notes"]) == 1 and known else None
             if changed: yield number, {"g": "swapped", "q": q["text"], "d": [notes[q["notes"][0]], changed], "rank": None, "answers": [1, 0], "span": None}
-            for other in rng.sample(others, 2) if q["notes"] else []:
+            for other in rng.sample(others, 1) if q["notes"] else []:
                 theirs = other["note vectors"] @ vector; first = [int(i) for i in np.argsort(-theirs)[:5]]
                 yield number, {"g": "others", "q": q["text"], "d": [other["notes"][i] for i in first], "rank": None, "answers": [None if theirs[i] > cosine[q["notes"][0]] else 0 for i in first], "span": None}
-        for language, text in rng.sample(strange, 60):
+        for language, text in rng.sample(strange, 20):
             first = np.argsort(-(person["note vectors"] @ near.vectors(["query: " + text])[0]))[:4]
             yield number, {"g": "off", "q": text, "d": [notes[i] for i in first], "rank": None, "answers": [0] * len(first), "span": None}
 
@@ -235,15 +238,31 @@ def encode_some(lists, encode):
 
 
 # ---------------------------------------------------------------- network
-def starting_weights():
-    """Word table, positions and first layers of the embedder, as float32 from its int8 graph."""
+def values_of(path):
+    """The tensors of an int8 graph by name."""
     import onnx
     from onnx import numpy_helper
+    return {i.name: numpy_helper.to_array(i) for i in onnx.load(path).graph.initializer}
+
+
+def starting_weights():
+    """Word table, positions and first layers of the embedder, as float32 from its int8 graph."""
     from tune_reranker import layer_tensors
-    I = {i.name: numpy_helper.to_array(i) for i in onnx.load(os.path.join(EMBEDDER, "model.onnx")).graph.initializer}
+    I = values_of(os.path.join(EMBEDDER, "model.onnx"))
     q, scale = I["emb.q4"], I["emb.q4s"].astype(np.float32)
     table = (np.concatenate([q & 15, q >> 4], -1).astype(np.float32) - 8) * scale
     return table.reshape(len(table), -1), I["emb.pos"], I["emb.ln.g"], I["emb.ln.b"], [layer_tensors(I, i) for i in range(LAYERS)]
+
+
+def reader_state(folder):
+    """State of a network that computes what the exported reader in `folder` does, but for rounding."""
+    import torch
+    from tune_reranker import layer_tensors
+    I = values_of(os.path.join(folder, "model.onnx"))
+    state = {f"layers.{i}.{name}": x for i in range(LAYERS) for name, x in layer_tensors(I, i).items()}
+    state.update({"kind": I["emb.type"], "norm.weight": I["emb.ln.g"], "norm.bias": I["emb.ln.b"], "pool.weight": I["pool.w"], "pool.bias": I["pool.b"], "span.weight": I["span.w"].T, "span.bias": I["span.b"]})
+    for k, name in enumerate(("relevance", "answer")): state.update({name + ".weight": I["cls.w"][k:k + 1], name + ".bias": I["cls.b"][k:k + 1]})
+    return {name: torch.tensor(np.array(x, np.float32)) for name, x in state.items()}
 
 
 def network():
@@ -303,7 +322,7 @@ def loss_of(lists, relevance, answer, span):
     for o in lists:
         n = len(o["pairs"]); z = relevance[at:at + n]
         if o["rank"]: targets += [1.] * o["rank"] + [0.] * (n - o["rank"]); values.append(z)
-        if o["rank"] and n > o["rank"]: rank_loss = rank_loss - sum(torch.log_softmax(torch.cat([z[j:j + 1], z[o["rank"]:]]), 0)[0] for j in range(o["rank"])) / o["rank"]
+        if o["rank"] and n > o["rank"]: rank_loss = rank_loss - RELEVANCE * sum(torch.log_softmax(torch.cat([z[j:j + 1], z[o["rank"]:]]), 0)[0] for j in range(o["rank"])) / o["rank"]
         known = [k for k, label in enumerate(o["answers"]) if label is not None]
         labels += [float(o["answers"][k]) for k in known]; logits += [answer[at + k] for k in known]
         if o["answers"][0] == 1 and len(known) > 1:
@@ -312,7 +331,7 @@ def loss_of(lists, relevance, answer, span):
         at += n
     loss = rank_loss / len(lists) + F.binary_cross_entropy_with_logits(torch.stack(logits), torch.tensor(labels))
     # keeps relevance on a scale: a relevant passage has a positive logit, another a negative one
-    if values: loss = loss + .3 * F.binary_cross_entropy_with_logits(torch.cat(values), torch.tensor(targets))
+    if values: loss = loss + .3 * RELEVANCE * F.binary_cross_entropy_with_logits(torch.cat(values), torch.tensor(targets))
     if spans:
         rows = torch.tensor([r for r, _ in spans])
         loss = loss + .5 * sum(F.cross_entropy(span[rows, :, k], torch.tensor([t[k] for _, t in spans])) for k in (0, 1))
@@ -322,7 +341,7 @@ def loss_of(lists, relevance, answer, span):
 def weight_of(o, notes):
     """How often a list is seen in a round: personal notes often, as the others are many; short passages rather than long."""
     mean = sum(len(ids) for ids, _ in o["pairs"]) / len(o["pairs"])
-    return {"notes": notes, "swapped": notes, "others": notes / 2, "off": 1.}.get(o["g"], (.35 if o["g"].startswith("made-") else .12 if o["tokens"] else .06) * min(1, 52 / mean))
+    return {"notes": notes, "near": notes, "swapped": notes / 2, "others": notes / 2, "off": 1.}.get(o["g"], (.2 if o["g"].startswith("made-") else .12 if o["tokens"] else .06) * min(1, 52 / mean))
 
 
 def batches(lists, weight, rng):
@@ -354,6 +373,7 @@ def train(a):
     torch.manual_seed(3); rng = random.Random(3); torch.set_num_threads(1)
     lists = kept_lists(a.data); print(len(lists), "lists", flush=True)
     net = network(); head = lambda n: n.startswith(("pool", "relevance", "answer", "span", "kind"))
+    if a.reader: net.load_state_dict(reader_state(a.reader), strict=False); net.settle()
     named = [(n, p) for n, p in net.named_parameters() if p.requires_grad]
     groups = [{"params": [p for n, p in named if head(n) == is_head], "lr": rate, "rate": rate} for is_head, rate in ((False, a.rate), (True, 4 * a.rate))]
     optimiser = torch.optim.AdamW(groups, weight_decay=.01, betas=(.9, .98), fused=True); average = {n: p.detach().clone() for n, p in named}; spent, step = 0., 0
@@ -421,7 +441,7 @@ def auc(pairs):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter); sub = ap.add_subparsers(dest="step", required=True)
     p = sub.add_parser("prepare"); p.add_argument("--reader", required=True); p.add_argument("--lists", required=True); p.add_argument("--more", nargs="*"); p.add_argument("--out", required=True)
-    p = sub.add_parser("train"); p.add_argument("--data", required=True); p.add_argument("--out", required=True); p.add_argument("--minutes", type=float, default=70); p.add_argument("--until"); p.add_argument("--threads", type=int, default=2); p.add_argument("--rate", type=float, default=RATE); p.add_argument("--notes", type=float, default=4)
+    p = sub.add_parser("train"); p.add_argument("--data", required=True); p.add_argument("--out", required=True); p.add_argument("--reader"); p.add_argument("--minutes", type=float, default=70); p.add_argument("--until"); p.add_argument("--threads", type=int, default=2); p.add_argument("--rate", type=float, default=RATE); p.add_argument("--notes", type=float, default=4)
     p = sub.add_parser("measure"); p.add_argument("--data", required=True); p.add_argument("--state", required=True); p.add_argument("--part", default="dev"); p.add_argument("--most", type=int, default=3000); p.add_argument("--threads", type=int, default=1)
     a = ap.parse_args(); {"prepare": prepare, "train": train, "measure": measure}[a.step](a)
 
