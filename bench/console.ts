@@ -18,7 +18,7 @@ count, and in milliseconds of the clock. A task over 100 ms is felt. Needs Chrom
   --points N    points of the map (default: 5000)
   --entities N  entities of the graph (default: 10000)
   --memories N  memories of the table (default: 10000)
-  --minutes N   also go through all views for so long, and print the heap after a collection (default: 0)`;
+  --minutes N   also go through all views for N minutes, and print the heap after a garbage collection (default: 0)`;
 
 const SEED = 7;
 /** Views that are opened besides the map, the graph and the memories. */

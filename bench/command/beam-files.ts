@@ -15,7 +15,7 @@ const ORDERING = "event_ordering";
 /** Number of a message at its end, such as `->-> 1,2`; an artefact of the program that generated the chats. */
 const MESSAGE_NUMBER = /\s*->->\s*[\d,]+\s*$/;
 
-/** A message with the ids of its turn and session. */
+/** Ids of the turn and the session of a message. */
 interface Place {
   readonly turn: string;
   readonly session: string;
@@ -42,9 +42,9 @@ export function readBeamFolder(folder: string): readonly JsonRecord[] {
 }
 
 /**
- * The conversations of rows.
- * @param name name of the file, for messages
- * @throws UsageError if a row lacks something
+ * Converts BEAM's rows to users with sessions, and their questions.
+ * @param name name of the file, for error messages
+ * @throws UsageError if a chat has no messages, or its probing questions are not an object
  */
 export function beam(rows: readonly JsonRecord[], name: string): Conversations {
   const users = new Map<string, readonly Session[]>();

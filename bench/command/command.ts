@@ -45,7 +45,10 @@ interface BenchmarkCommand {
   readonly summary: string;
   /** Data that it can measure; `generated` is the corpus with a seed, `input` a positional argument. */
   readonly data: "any" | "generated" | "input";
-  /** Name of the positional argument in the help; absent if there is none. With it, all questions are asked. */
+  /**
+   * Name of the positional argument in the help; absent if there is none. With it, all questions are asked by default,
+   * unless a language model answers them.
+   */
   readonly input?: string;
   /** Whether the passages are stored before anything is measured. */
   readonly fills: boolean;
@@ -146,7 +149,10 @@ const TAKEN_SETTINGS = [
   // these change calls to a language model, but cause none
   ...[SETTINGS.llmContextTokens, SETTINGS.llmFirstByteTimeoutMs, SETTINGS.llmIdleTimeoutMs, SETTINGS.llmTimeoutMs],
 ];
-/** Variables of the environment that any program needs, or that say where this program keeps its files. */
+/**
+ * Environment variables that the server inherits: those that any program needs, those that say where this program keeps
+ * its files, and those that choose GPUs and their libraries.
+ */
 const TAKEN_VARIABLES = [
   ...["PATH", "HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME", "MNEME_CACHE_DIR", "MNEME_NATIVE_PATH"],
   ...["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"],
@@ -190,7 +196,10 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
   ),
 ];
 
-/** Runs `mneme bench`; returns the text to print. @throws UsageError for a wrong command line; Error */
+/**
+ * Runs `mneme bench`; returns the text to print.
+ * @throws UsageError for a wrong command line; Error if a measurement fails or is interrupted
+ */
 export async function benchCommand(argv: readonly string[], start: CommandStart): Promise<string> {
   const [name, ...rest] = argv;
   const names = BENCHMARKS.map((known) => known.name);

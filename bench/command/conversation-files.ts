@@ -21,9 +21,9 @@ export function readConversations(path: string): Conversations {
 }
 
 /**
- * Parses a file.
- * @param name name of the file, for messages
- * @throws UsageError if it is no such file, or lacks something
+ * Converts the text of a benchmark's file.
+ * @param name name of the file, for error messages
+ * @throws UsageError if it is not JSON of LoCoMo, LongMemEval or BEAM, or lacks a required field
  */
 export function parseConversations(text: string, name: string): Conversations {
   let value: unknown;
@@ -97,7 +97,7 @@ function longMemEval(items: readonly JsonRecord[], name: string): Conversations 
       throw new UsageError(`${name}: a question has no question_id, haystack_session_ids or haystack_sessions.`);
     }
     const hasNoAnswer = id.endsWith("_abs");
-    // each question has a haystack of its own, so it is a user of its own
+    // each question has its own haystack, so a user is created for each
     const sessionId = (own: unknown) => `${id}/${String(own)}`;
     const answers = Array.isArray(item.answer_session_ids) && !hasNoAnswer ? item.answer_session_ids : [];
     const evidence = new Set<string>();

@@ -44,7 +44,7 @@ export interface GivenAnswer {
 type Unjudged = Omit<GivenAnswer, "verdicts">;
 type Row = Readonly<Record<string, Cell>>;
 
-/** Number of sources of an answer, and of the passages whose tokens the table `evidence` counts as a context. */
+/** Maximum number of sources of an answer. The context whose tokens the table `evidence` shows has as many passages. */
 export const SOURCES = 10;
 /** Name of the row for the model without memories. */
 const NO_MEMORY = "no memory";
@@ -122,7 +122,10 @@ export function scoreOf({ question, verdicts }: Pick<GivenAnswer, "question" | "
   return verdicts.filter((verdict) => verdict === "yes").length / question.conditions.length;
 }
 
-/** The figures of answers. Accuracy covers questions with an answer; refusals of the others are counted separately. */
+/**
+ * The figures of answers. Accuracy covers the answerable questions, also those that got no answer. Refusals of
+ * unanswerable ones are counted separately.
+ */
 export function answerFigures(answers: readonly GivenAnswer[]): Row {
   const answerable = answers.filter(({ question }) => !isUnanswerable(question));
   const unanswerable = answers.filter(({ question }) => isUnanswerable(question));

@@ -27,7 +27,7 @@ const VECTORS_NOTE =
 const DRAWN_VECTORS_NOTE =
   "No model computed its vectors: they are drawn in 2,000 clusters, and so are the queries: those of the same field in the same clusters, those of the other field in others, in another subspace.";
 const COPIES_NOTE =
-  "Its vectors are those of the passages, and copies in random directions with cosines of .80 ± .05 to their originals. Questions of the same field are the openings of passages that are not stored; those of the other field are about the generated corpus.";
+  "Its vectors are those of the passages, and copies in random directions with cosines of 0.80 ± 0.05 to their originals. Questions of the same field are the openings of passages that are not stored; those of the other field are about the generated corpus.";
 
 type Row = Readonly<Record<string, Cell>>;
 

@@ -65,7 +65,7 @@ export interface CopiedCorpus {
   readonly progress: ShowProgress;
 }
 
-/** The vectors of passages, and copies of them that have cosines of .80 ± .05 to their originals. */
+/** The vectors of passages, and copies of them that have cosines of 0.80 ± 0.05 to their originals. */
 export async function copiedCorpus({ bare, seed, ...corpus }: CopiedCorpus): Promise<VectorCorpus> {
   const passages = await firstPassages(corpus.file, ORIGINALS_MAX);
   const isAsked = (at: number) => at % ASKED_OF === 0;

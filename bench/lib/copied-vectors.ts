@@ -9,8 +9,9 @@ import { gaussians } from "./gaussians.ts";
 const [COPY_COSINE, COPY_DEVIATION, DEVIATIONS_MAX] = [0.8, 0.05, 3];
 
 /**
- * Vectors `first`, `first + 1`, … of the collection, row-major unit vectors: first the originals, then copies of random
- * ones. The same seed gives the same vectors if the collection is made in parts of the same size.
+ * Returns a function that makes part of the collection: `rows` unit vectors (row-major), from number `first` on. The
+ * collection begins with the originals; copies of random ones follow. `part` is the number of the part and selects its
+ * random numbers, so the same seed gives the same vectors if the parts have the same sizes.
  */
 export function copiedVectors(
   originals: Float32Array,

@@ -1,4 +1,4 @@
-// Checks the quality floors of the modes, and describes the result in a sentence. Floors: precise is at most .005
+// Checks the quality floors of the modes, and describes the result in a sentence. Floors: precise is at most 0.005
 // below the best baseline on any collection; no mode ranks worse than one that does less.
 
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
@@ -38,7 +38,7 @@ export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor
 }
 
 /**
- * Checks that no mode ranks worse than a mode that does less: by more than .003, and by more than chance explains.
+ * Checks that no mode ranks worse than a mode that does less: by more than 0.003, and by more than chance explains.
  * @param ndcg by mode, the nDCG@10 of each question; all modes answered the same questions in the same order
  */
 export function moreWorkFloors(set: string, ndcg: ReadonlyMap<string, readonly number[]>): readonly Floor[] {

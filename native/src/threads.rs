@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const THREADS_MAX: usize = 4;
 /// Number of items that a thread takes at once.
 const ITEMS_AT_ONCE: usize = 32;
-/// Minimum number of items that are computed on several threads. Fewer take less than .1 s, and are often published
+/// Minimum number of items that are computed on several threads. Fewer take less than 0.1 s, and are often published
 /// while people search.
 const SHARED_ITEMS_MIN: usize = 1_024;
 

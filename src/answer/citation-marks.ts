@@ -30,8 +30,8 @@ export const LIST_CHARACTERS = "[ \\t\\u00a0\\u202f\\u3000\\p{L}\\p{Nd},;，；�
 const TAIL = "(?:†[^[\\]［】【\\n]{0,64})?";
 /** Maximum length of a mark, in UTF-16 code units; enough for fifty numbers. */
 export const MARK_UNITS_MAX = 256;
-/** Half of the maximum length of a number, in UTF-16 code units: digits of some scripts take two. */
-const DIGITS_MAX = 9;
+/** Maximum length of a number, in UTF-16 code units: nine digits, which take two units each in some scripts. */
+const NUMBER_UNITS_MAX = 18;
 
 /** Words that models put before a number. */
 const LABELS: ReadonlySet<string> = new Set(
@@ -188,7 +188,7 @@ class NumberList {
 
   #number(): number | null {
     const digits = this.tokens[this.#at] ?? "";
-    if (!/^\p{Nd}/u.test(digits) || digits.length > DIGITS_MAX * 2) return null;
+    if (!/^\p{Nd}/u.test(digits) || digits.length > NUMBER_UNITS_MAX) return null;
     this.#at++;
     return valueOfDigits(digits);
   }

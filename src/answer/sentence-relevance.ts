@@ -41,8 +41,8 @@ export interface SentenceScorerDependencies extends SentenceReaders {
 }
 
 // Chosen on 230 questions about data/judged/personal and 1,836 about data/models/recipe/personal, each with its
-// note among three others of the same person (29 Nov 2026). The best sentence is the right one in .98 and .99 of them;
-// by the embedder alone in .93 and .99, by the reranker alone in .92 and .68.
+// note among three others of the same person (29 Nov 2026). The best sentence is the right one in 0.98 and 0.99 of
+// them; by the embedder alone in 0.93 and 0.99, by the reranker alone in 0.92 and 0.68.
 /** Weight of the reranker's score (-1..1), in the unit of similarities. */
 const RERANKER_WEIGHT = 0.25;
 /** Number of the most similar sentences that the reranker reads. */

@@ -15,7 +15,10 @@ export function isResource(resource: string): resource is keyof typeof ID_PREFIX
   return Object.hasOwn(ID_PREFIXES, resource);
 }
 
-/** Example id of a resource such as `memory`; a user's id for resources whose ids the application chooses. */
+/**
+ * Example id of a resource such as `memory`. For resources whose ids the application chooses, it is a user's id; for a
+ * model, its name.
+ */
 export function exampleOfResource(resource: string): string {
   if (resource === "model") return "mneme";
   return isResource(resource) ? exampleId(ID_PREFIXES[resource]) : "ada";
@@ -146,7 +149,7 @@ export interface ExampleContext {
   readonly known?: Readonly<Record<string, unknown>>;
 }
 
-// Where in an example a value is.
+/** What `exampleAt` knows at one place of an example. */
 interface Place {
   readonly components: Components;
   /** Values that take precedence over `BY_NAME`. */

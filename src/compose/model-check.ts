@@ -8,10 +8,11 @@ import { type ModelDescription, readModels, verifyModelFiles } from "../adapters
 /** An installed model. */
 export interface CheckedModel {
   readonly id: string;
+  /** null if the manifest cannot be read. */
   readonly kind: "embedder" | "reranker" | "reader" | null;
-  /** null for a reranker or reader. */
+  /** Number of dimensions of the vectors; null unless it is an embedder whose manifest can be read. */
   readonly dimensions: number | null;
-  /** Id of the embedder whose word vectors and tokeniser a reader uses; null for other models. */
+  /** Id of the embedder whose word table and tokeniser a reader uses; null for other models. */
   readonly words: string | null;
   readonly languages: readonly string[];
   readonly licence: string | null;

@@ -27,7 +27,7 @@ export type Standing = "instruction" | "preference";
 export interface AnswerSpan {
   readonly start: number;
   readonly end: number;
-  /** Probability, 0..1, that they answer: the evidence of their part of the passage. */
+  /** Probability, 0..1, that they answer: the evidence of the part of the passage in which the reader found them. */
   readonly score: number;
 }
 
@@ -63,8 +63,9 @@ export interface StageRecord {
   readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
   /**
-   * `text`: hits of full-text search. `vector`: hits of both searches. `graph`: passages that graph search scored.
-   * `fuse`: the best candidates, which later stages may use. Otherwise the number of candidates after the stage.
+   * `queue`, `embed`: 1. `filter`: memories in the admissible set. `text`: hits of full-text search. `vector`: hits of
+   * both searches. `graph`: passages that graph search scored. `fuse`: the best candidates, which later stages may use.
+   * `hydrate`: candidates whose rows were fetched. `rerank`, `read`: passages that the model scored or read.
    */
   readonly candidates: number;
   /** Number of candidates that the stage left out because its deadline passed; absent if there are none. */

@@ -5,15 +5,15 @@ import type { Chunk } from "../domain/chunk.ts";
 
 /**
  * Number of neighbours on each side, and the weight of each. nDCG@10 of mode fast on LoCoMo, by neighbours and weight:
- * no neighbour .412; one with weight .2: .426; two with .2 and .1: .446; two with .2: .454; two with .3: .451; three
- * with .2: .425 (22 Nov 2026; chosen on three conversations, and the other seven agree). The turn two places before
- * often has the same speaker.
+ * no neighbour 0.412; one with weight 0.2: 0.426; two with 0.2 and 0.1: 0.446; two with 0.2: 0.454; two with 0.3:
+ * 0.451; three with 0.2: 0.425 (22 Nov 2026; chosen on three conversations, and the other seven agree). The turn two
+ * places before often has the same speaker.
  */
 const REACH = 2;
 const NEIGHBOUR_WEIGHT = 0.2;
 
 /**
- * Smooths vectors within sessions: e_i of a turn becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), where
+ * Smooths vectors within sessions: e_i of a turn becomes unit(e_i + 0.2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), where
  * only chunks of the same session count as neighbours. Vectors of other chunks do not change. Works in place while
  * vectors arrive; the result does not depend on how many arrive at once. Takes linear time, and the space of two more
  * vectors.
@@ -60,7 +60,7 @@ export class SessionSmoother {
     }
     let squares = 0;
     for (const value of row) squares += value * value;
-    // The neighbours together weigh .8 at most, so they cannot cancel the vector: its length is at least .2.
+    // The neighbours together weigh 0.8 at most, so they cannot cancel the vector: its length is at least 0.2.
     const length = Math.sqrt(squares);
     for (let axis = 0; axis < row.length; axis++) row[axis] = (row[axis] ?? 0) / length;
     this.#before.set(own, (at % REACH) * this.#dimensions);

@@ -13,7 +13,7 @@ import type { Mode } from "./modes.ts";
  * certainty grows (`graphCertaintyDamping`).
  *
  * Each part has the same scale in every query. This works better than combining ranks (SciFact nDCG@10: reciprocal rank
- * fusion .715, weighted sum .740; docs/measurements.md).
+ * fusion 0.715, weighted sum 0.740; docs/measurements.md).
  *
  * A passage with an unknown cosine gets 0 for it and has no vector signal.
  * @param count number of passages to return at most; the others only count in the ranks of the signals

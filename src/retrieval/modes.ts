@@ -88,7 +88,7 @@ export const NEIGHBOURS = 3;
 const GRAPH = { graphCandidates: 200, graphCertaintyDamping: 0.7 };
 
 /**
- * Minimum graph certainty for `usesSureGraph`. Above .5, the query contains the title of a passage. Measured:
+ * Minimum graph certainty for `usesSureGraph`. Above 0.5, the query contains the title of a passage. Measured:
  * docs/measurements.md, "Graph in hybrid".
  */
 export const SURE_GRAPH_CERTAINTY = 0.9;

@@ -72,7 +72,7 @@ export function comparedTurns(hydrated: ReadonlyMap<bigint, Hydrated>): number {
 
 /**
  * Changes the hybrid scores of turns and orders the candidates again. The sibling boost is not applied again: that
- * would cost .006 of R@10 on LoCoMo in precise, and gain nothing in hybrid.
+ * would cost 0.006 of R@10 on LoCoMo in precise, and gain nothing in hybrid.
  * @param candidates hydrated, best first
  */
 export function preferTurns(

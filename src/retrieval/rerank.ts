@@ -72,7 +72,7 @@ function textToRerank(found: Hydrated | undefined): string {
 
 /**
  * Estimated characters per reranker token: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. On HotpotQA, the
- * estimate admits .3 to .5 passages less than would fit, on average. With `estimatedTokens`, which is for language
+ * estimate admits 0.3 to 0.5 passages less than would fit, on average. With `estimatedTokens`, which is for language
  * models, the difference would be twice as large.
  */
 const CHARACTERS_PER_TOKEN = 4;
@@ -121,7 +121,7 @@ function medianOf(values: readonly number[]): number {
 /**
  * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the
  * sibling boost again, then the neighbour boost within the head. The rerank weight shrinks as graph certainty grows.
- * The reranker never decides the order alone (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind
+ * The reranker never decides the order alone (SciFact nDCG@10: reranker alone 0.627, blended 0.726). Candidates behind
  * the head keep their order and stay behind the head.
  * @param logits one per candidate of the head, in its order; null for a candidate that the reranker did not read
  *   because of its language or the deadline. It gets the median of those that are nearest to it in the head, so that

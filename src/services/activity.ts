@@ -10,16 +10,17 @@ import type { Viewer } from "../domain/scope.ts";
 import { type Clock, isoTime } from "../kit/clock.ts";
 import type { ActivityStore } from "../ports/activity-store.ts";
 
-/** Number of hours that are listed if the request names no begin. */
+/** Number of hours that are listed if the request has no `from`. */
 const HOURS_DEFAULT = 24;
 /** Number of steps that are read without a pause for other requests: up to 10,000 counts, about 10 ms. */
 const PART_STEPS = 100;
 
 const NOTHING: ReadonlyMap<string, number> = new Map();
 
-/** What is asked of an activity. Times are Unix milliseconds. */
+/** Range and step of the activity to list. Times are Unix milliseconds. */
 export interface ActivityRange {
   readonly step: ActivityStep;
+  /** null: `HOURS_DEFAULT` hours before `to`. */
   readonly from: number | null;
   /** Exclusive; null: now. */
   readonly to: number | null;

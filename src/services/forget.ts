@@ -47,7 +47,8 @@ const SWEEPS_MAX = 5;
 
 /**
  * Erases a subject from all stores. Repeat the call if it fails: what was erased stays erased.
- * @throws Fault as `TraceStore.find`, or if the subject must not be erased; Error if something is left
+ * @throws Fault `invalid_request` for another kind of subject, `invalid_state` for the default project, and those of
+ * `TraceStore.find`; Error if something is left after `SWEEPS_MAX` sweeps
  */
 export async function forget(stores: ForgettingStores, { kind, id, project }: ForgetRequest): Promise<Receipt> {
   const { traces, clock } = stores;

@@ -7,7 +7,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { zipSync } from "fflate";
 import { pack } from "tar-stream";
+import { ModelFilesError } from "../../src/adapters/inference/manifest-fields.ts";
 import { createModelFiles } from "../../src/adapters/installation/model-folder.ts";
 
 const FIXTURE = join(import.meta.dir, "fixtures/models/bert-mean");
@@ -129,6 +131,51 @@ describe("an archive", () => {
       expect(existsSync(join(folder, "escaped"))).toBe(false);
       expect(existsSync(join(installedDir, "escaped"))).toBe(false);
     }
+    expect(isAdded()).toBe(false);
+  });
+});
+
+describe("a ZIP archive", () => {
+  const whole = Buffer.from(
+    zipSync(
+      Object.fromEntries(pathsOf(FIXTURE).map((name) => [`bert-mean/${name}`, readFileSync(join(FIXTURE, name))])),
+    ),
+  );
+  const changedAt = (at: number, value: number) => {
+    const bytes = Buffer.from(whole);
+    bytes[at] = value;
+    return bytes;
+  };
+  // fields of the first entry (APPNOTE 4.3.12): flags (bit 0: encrypted) and method in the list at the end
+  const listed = whole.indexOf("PK\x01\x02");
+  const empty = (count: number) =>
+    Buffer.from(zipSync(Object.fromEntries(Array.from({ length: count }, (_, at) => [`file-${at}`, Buffer.alloc(0)]))));
+
+  test("is unpacked", async () => {
+    answer = () => new Response(whole);
+    expect((await install(`${address}/bert.zip`)).found.dimensions).toBe(32);
+  });
+
+  test.each<[string, Buffer, RegExp]>([
+    ["that is cut off", whole.subarray(0, whole.length - 100), /cannot be unpacked\. The file is /],
+    [
+      "of which a file has another byte",
+      changedAt(200, (whole[200] ?? 0) ^ 0xff),
+      /cannot be unpacked\. The file is damaged/,
+    ],
+    ["that is encrypted", changedAt(listed + 8, 1), /cannot be unpacked\. .*password/],
+    ["of an unknown method", changedAt(listed + 10, 99), /cannot be unpacked\. .*method 99/],
+    ["of too many files", empty(1_001), /cannot be unpacked\. .*1,000/],
+    ["without anything", Buffer.from("PK"), /cannot be unpacked\. /],
+    ["with a path that leads elsewhere", Buffer.from(zipSync({ "../escaped": Buffer.from("x") })), /with the path/],
+  ])("%s is refused, and adds nothing", async (_, bytes, message) => {
+    answer = () => new Response(bytes);
+    const error = await install(`${address}/bert.zip`).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(ModelFilesError);
+    expect((error as Error).message).toMatch(message);
     expect(isAdded()).toBe(false);
   });
 });

@@ -295,7 +295,7 @@ mod tests {
     }
 
     /// Maximum distance of outputs. A value that lies between two bytes may be rounded to either, which changes the
-    /// output of such a small model by up to .03. Outputs of a wrong computation are about 1 apart.
+    /// output of such a small model by up to 0.03. Outputs of a wrong computation are about 1 apart.
     const DISTANCE_MAX: f64 = 0.1;
 
     fn distance(found: &[f32], expected: &[f64]) -> f64 {

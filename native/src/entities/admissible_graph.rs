@@ -87,7 +87,7 @@ impl<'graph> AdmissibleGraph<'graph> {
         self.admissible.as_ref().is_none_or(|admissible| admissible.contains(slot))
     }
 
-    /// Inverse document frequency: ln((admissible passages + 1) / (document frequency + .5)).
+    /// Inverse document frequency: ln((admissible passages + 1) / (document frequency + 0.5)).
     pub(crate) fn idf(&self, stats: EntityStats) -> f64 {
         ((self.passages as f64 + 1.0) / (f64::from(stats.df) + 0.5)).ln()
     }
@@ -182,7 +182,7 @@ impl<'graph> AdmissibleGraph<'graph> {
 }
 
 impl Link {
-    /// Weight of the link: 1 + .5 ln(term frequency), plus `title_bonus` if the entity is the passage's title.
+    /// Weight of the link: 1 + 0.5 ln(term frequency), plus `title_bonus` if the entity is the passage's title.
     pub(crate) fn weight(self, title_bonus: f64) -> f64 {
         1.0 + 0.5 * f64::from(self.tf).ln() + if self.is_title { title_bonus } else { 0.0 }
     }

@@ -91,8 +91,8 @@ pub(super) fn find_query_entities<'query>(
 /// `QUERY_MASS`.
 ///
 /// ```text
-/// mass      ∝ idf × (1 for a title, else .7) × name probability
-/// certainty = greatest of (1 for a title, else .2) × min(1, idf / 6) × name probability
+/// mass      ∝ idf × (1 for a title, else 0.7) × name probability
+/// certainty = greatest of (1 for a title, else 0.2) × min(1, idf / 6) × name probability
 /// ```
 ///
 /// A name that a single passage contains counts like a title.

@@ -3,7 +3,7 @@
 //! passage among its entities, in proportion to the link weights.
 //!
 //! ```text
-//! mass  = .1 seeds + .16 EP query + .1 EP PE seeds + .6 EP PE EP query
+//! mass  = 0.1 seeds + 0.16 EP query + 0.1 EP PE seeds + 0.6 EP PE EP query
 //! score = certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1)
 //! ```
 //!
@@ -45,7 +45,7 @@ const ENTITY_TO_PASSAGE_TITLE_BONUS: f64 = 10.0;
 const SCORE_DECADES: f64 = 2.5;
 /// Limit of the edges that each of the three pushes follows. The heaviest sources come first. The source at which the
 /// limit is reached is still pushed completely. On 2WikiMultihop among 132,000 other passages, limits of 500, 1,000,
-/// 2,000 and 5,000 found the same (R@5 .968), and a query took 1.3, 2.7, 4.6 and 6.8 ms on a busy machine.
+/// 2,000 and 5,000 found the same (R@5 0.968), and a query took 1.3, 2.7, 4.6 and 6.8 ms on a busy machine.
 const EDGES_MAX: usize = 500;
 /// A source is not pushed if its mass is less than this share of the greatest source's mass.
 const MASS_SHARE_MIN: f64 = 1e-4;
@@ -177,7 +177,7 @@ fn search_within(
 }
 
 /// Returns the admissible seeds with their masses, sorted by chunk key. The masses sum to `SEED_MASS` and are
-/// proportional to the score scaled to 0..1 (minimum to maximum) plus .05.
+/// proportional to the score scaled to 0..1 (minimum to maximum) plus 0.05.
 fn seed_masses(admissible: &AdmissibleGraph<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
     let graph = admissible.graph();
     let found = seeds.iter().filter_map(|seed| Some((graph.slot_of(seed.chunk_key)?, f64::from(seed.score))));
@@ -227,7 +227,7 @@ fn push_query_entities(
     passages
 }
 
-/// Second push, `.1 PE seeds + .6 PE EP query`: divides the mass of the seeds and of the passages of the first push
+/// Second push, `0.1 PE seeds + 0.6 PE EP query`: divides the mass of the seeds and of the passages of the first push
 /// among their entities. Returns these entities, heaviest first.
 fn push_passages(
     admissible: &mut AdmissibleGraph<'_>,

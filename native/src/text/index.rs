@@ -641,7 +641,7 @@ mod tests {
             let expected: Vec<u64> = (expected > 0).then_some(expected).into_iter().collect();
             assert_eq!(find(query), expected, "{query}");
         }
-        // A corrected word counts .8 of a known one. Known words score the same whether or not other words were
+        // A corrected word counts 0.8 of a known one. Known words score the same whether or not other words were
         // corrected.
         let score = |query: &str| index.score_chunks(query, &[1]).expect("scored")[0];
         assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);

@@ -21,8 +21,8 @@ const CHARACTERS_MIN_FOR_TWO_EDITS: usize = 8;
 /// Maximum number of characters of a corrected term. Longer terms are not mistyped words, and the automaton that
 /// searches for similar terms takes a kilobyte of memory for each state.
 const CHARACTERS_MAX: usize = 24;
-/// Maximum number of corrections of one word. On the benchmark SciFact, nDCG@10 differs by at most .001 between 1, 2, 3
-/// and 5 corrections (docs/measurements.md, "Misspelt words").
+/// Maximum number of corrections of one word. On the benchmark SciFact, nDCG@10 differs by at most 0.001 between 1, 2,
+/// 3 and 5 corrections (docs/measurements.md, "Misspelt words").
 const CORRECTIONS_MAX: usize = 3;
 
 /// The attempts to find corrections, in the order in which they are made. The first attempt that finds a term is the

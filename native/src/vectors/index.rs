@@ -27,7 +27,7 @@ const UNIT_TOLERANCE: f32 = 1e-2;
 /// The log is compacted when the share of dead records reaches this. So a log is at most a quarter larger than a new
 /// one.
 const DEAD_SHARE_MAX: f64 = 0.2;
-/// Maximum number of rows whose search is short: about .3 ms of a processor.
+/// Maximum number of rows whose search is short: about 0.3 ms of a processor.
 const SHORT_SEARCH_ROWS_MAX: usize = 65_536;
 /// Maximum number of chunks whose vectors are compared with each other in one call: 32,640 pairs.
 const COMPARED_CHUNKS_MAX: usize = 256;

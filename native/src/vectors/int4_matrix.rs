@@ -23,9 +23,9 @@ const QUERY_LEVEL_MAX: f32 = 127.0;
 /// 4-bit rows are short anyway.
 const CODES_DIMENSIONS_MIN: usize = 64;
 /// Binary codes select one in this many rows of a set for the scan of 4-bit vectors. Measured recall of the true
-/// 10/110/200 nearest of 145,292 rows, for query vectors of other subjects: 1.000/.998/.994 if a sixteenth is selected;
-/// 1.000/.999/.997 for a twelfth, in 1.2 times the time; 1.000/.993/.986 for a 24th, in .85 times the time
-/// (docs/measurements.md, "Binary codes first").
+/// 10/110/200 nearest of 145,292 rows, for query vectors of other subjects: 1.000/0.998/0.994 if a sixteenth is
+/// selected; 1.000/0.999/0.997 for a twelfth, in 1.2 times the time; 1.000/0.993/0.986 for a 24th, in 0.85 times the
+/// time (docs/measurements.md, "Binary codes first").
 const SELECTED_DIVISOR: usize = 16;
 /// Of the rows beyond `SELECTED_LARGE`, one in this many is selected. The true 200 nearest are a smaller part of a
 /// larger set, so they are better separated from the other rows (docs/measurements.md, "Binary codes first").
@@ -33,15 +33,15 @@ const SELECTED_LARGE_DIVISOR: usize = 32;
 /// See `SELECTED_LARGE_DIVISOR`.
 const SELECTED_LARGE: usize = 262_144;
 /// Minimum number of rows that binary codes select. Small sets need a larger part: of 14,500 rows, a sixteenth has
-/// recall .998/.948/.899 of the true 10/110/200 nearest, and 4,096 rows have 1.000/.999 of the 10/110 nearest.
+/// recall 0.998/0.948/0.899 of the true 10/110/200 nearest, and 4,096 rows have 1.000/0.999 of the 10/110 nearest.
 const SELECTED_MIN: usize = 4_096;
 /// Minimum number of rows that binary codes select for each row that the caller wants.
 const SELECTED_PER_WANTED: usize = 32;
 
 /// Binary codes are not used if they are more similar to each other than this (`BinaryCodes::common_part`). Passages of
-/// books have .15 with the default embedding model. In a test, the same vector was added to all their vectors to raise
-/// this value. Selecting a sixteenth of the rows then had this recall of the true 10/110 nearest: 1.000/.991 at .27,
-/// 1.000/.978 at .34, .997/.953 at .42.
+/// books have 0.15 with the default embedding model. In a test, the same vector was added to all their vectors to raise
+/// this value. Selecting a sixteenth of the rows then had this recall of the true 10/110 nearest: 1.000/0.991 at 0.27,
+/// 1.000/0.978 at 0.34, 0.997/0.953 at 0.42.
 const COMMON_PART_MAX: f32 = 0.3;
 
 /// The 4-bit vectors of all rows, and their binary codes. Rows are appended and never changed.

@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use crate::vectors::scan_pool;
 
 /// Number of rows in a part of a scan. A thread that has finished its part takes the next one, so that a thread that
-/// the system delays does not delay the whole scan for long. A part takes about .1 ms.
+/// the system delays does not delay the whole scan for long. A part takes about 0.1 ms.
 pub const PART_ROWS: usize = 32_768;
 /// Minimum number of rows for each thread of a scan. Fewer rows take less than half a millisecond.
 const THREAD_ROWS_MIN: usize = 131_072;

@@ -39,7 +39,7 @@ pub struct VectorOptions {
 /// Minimum number of rows that are rescored with bf16 vectors in addition to the number of wanted hits.
 const RESCORE_EXTRA_MIN: usize = 90;
 /// Number of rows that are rescored in addition for each wanted hit, if that is more. With both values, quantisation
-/// to four bits lost at most .3 % of the true 10/30/200 nearest, also for a model whose vectors have much in common
+/// to four bits lost at most 0.3 % of the true 10/30/200 nearest, also for a model whose vectors have much in common
 /// (docs/measurements.md, "4 bits per component").
 const RESCORE_EXTRA_PER_WANTED: usize = 2;
 

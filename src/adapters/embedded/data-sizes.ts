@@ -15,7 +15,7 @@ const STORES: Readonly<Record<string, readonly string[]>> = {
   quarantine: ["quarantine"],
 };
 
-/** Reads the sizes. Stores that do not exist are left out. Cost: a call of the system per file. */
+/** Reads the sizes. Stores that do not exist are left out. Cost: one system call per file. */
 export async function dataSizes(dataDir: string): Promise<Sizes> {
   const stores: StoreSize[] = [];
   for (const [name, parts] of Object.entries(STORES)) {

@@ -1,5 +1,5 @@
-// Which of the publications that several nodes share are in the native core of this node. Stays empty if nothing is
-// shared. project-index.ts keeps it up to date.
+// Keeps track of the publications that the native core of this node has, if several nodes share an index; otherwise it
+// stays empty. A publication is what the index stores of one memory at a time. project-index.ts updates this list.
 
 import type { ChunkKey, MemoryKey } from "../../domain/ids.ts";
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
@@ -67,8 +67,9 @@ export class HeldPublications {
   }
 
   /**
-   * Stores which publications are complete in the native core. `isComplete` tells whether the core has a memory.
-   * Other publications in the list may be those of memories that another node has not completed yet.
+   * Called after reconciling. Notes as complete each publication of the archive (`memoryKeys`, `chunkKeys`) whose
+   * memory `isComplete` accepts. The archive may also have publications that another node has not completed yet; these
+   * are left out.
    */
   setCompared({ memoryKeys, chunkKeys }: ArchivedChunkKeys, isComplete: (memoryKey: bigint) => boolean): void {
     for (const [at, key] of memoryKeys.entries()) {

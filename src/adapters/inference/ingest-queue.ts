@@ -1,4 +1,5 @@
-// Holds the ingest work that waits for the lanes, and decides which of it is next.
+// Holds the ingest work that waits for the lanes, and decides which of it is next. schedule.ts takes units (texts to
+// embed) from it, one slice after the other. A slice is one request to a lane.
 //
 // The rules, slice by slice:
 // - Shares (usually projects) take turns, so that a long import of one project does not hold up the others.
@@ -32,7 +33,7 @@ export class IngestQueue<Owner extends IngestCall, Unit extends { readonly owner
   /** Number of the slice in which each waiting share last had a turn. */
   readonly #servedIn = new Map<string, number>();
   #slice = 0;
-  /** The call whose unit `peek` returns; null if it is not chosen yet. */
+  /** The call from which the next unit comes if no retried unit waits; null if it is not chosen yet. */
   #chosen: WaitingCall<Owner, Unit> | null = null;
 
   /** Whether any unit waits. */
@@ -47,7 +48,7 @@ export class IngestQueue<Owner extends IngestCall, Unit extends { readonly owner
     else call.units.push(unit);
   }
 
-  /** Puts units whose lane died before all others, in their order. */
+  /** Puts units back at the front, in their order, after their lane died. */
   putBack(units: readonly Unit[]): void {
     this.#retried.unshift(...units);
   }
@@ -67,7 +68,7 @@ export class IngestQueue<Owner extends IngestCall, Unit extends { readonly owner
     return [...this.#retried.map(({ owner }) => owner), ...this.#calls.keys()];
   }
 
-  /** Begins the next slice: the next unit is chosen by the rules for its first unit. */
+  /** Begins the next slice: the rules above choose the call of its first unit. */
   beginSlice(): void {
     this.#slice += 1;
     const [oldest] = this.#calls.values();

@@ -18,7 +18,7 @@ import { readReplacement } from "./replacement-fields.ts";
 /** Files and parameters of a model, from its manifest. */
 export interface ModelDescription {
   /**
-   * The embedder in a folder beside this one whose word vectors and tokeniser this model uses; null: it has its own.
+   * The embedder in a folder beside this one whose word table and tokeniser this model uses; null: it has its own.
    */
   readonly words: { readonly id: string; readonly path: string; readonly sha256: string } | null;
   /** Name of the folder. */
@@ -75,7 +75,7 @@ export interface RerankerDescription extends ModelDescription {
   readonly queryTokensMax: number;
 }
 
-/** A model that says whether a passage answers a question. It uses the word vectors of an embedder. */
+/** A model that says whether a passage answers a question. It uses the word table of an embedder. */
 export interface ReaderDescription extends ModelDescription {
   readonly kind: "reader";
   /** Maximum number of tokens of the question, special tokens not included. */

@@ -27,7 +27,7 @@ export type Score = (model: RerankerDescription, ...call: Parameters<Reranker["s
 export type Read = (model: ReaderDescription, ...call: Parameters<Reader["read"]>) => Promise<Float32Array>;
 
 /**
- * The embedders of a catalogue, each with the reader that uses its word vectors.
+ * The embedders of a catalogue, each with the reader that uses its word table.
  * @throws Fault `invalid_request` if there is no embedder `defaultId`
  */
 export function createEmbedders(

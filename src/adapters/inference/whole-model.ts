@@ -1,4 +1,4 @@
-// Completes the model file of a reader, which lacks the word vectors: they are copied from its embedder. The native
+// Completes the model file of a reader, which lacks the word table: it is copied from its embedder. The native
 // encoder does without this, because it maps both files into memory.
 
 import { readFileSync } from "node:fs";

@@ -7,6 +7,7 @@ import { createGunzip } from "node:zlib";
 import { extract, type Headers } from "tar-stream";
 import { Budget, READING_LIMITS } from "../../documents/budget.ts";
 import { Archive } from "../../documents/zip/archive.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { ModelFilesError } from "../inference/manifest-fields.ts";
 
 /** Maximum number of files and folders in an archive. */
@@ -18,8 +19,9 @@ const PLAIN_PATH = /^(?:\.\/)?(?:[\w-][\w.-]*\/){0,4}[\w-][\w.-]*$/;
 
 /**
  * Unpacks an archive (ZIP or gzipped tar) into an empty folder.
- * @param bytesMax maximum size of all files
- * @throws ModelFilesError if it is no such archive, or has what no model needs
+ * @param bytesMax maximum size of all files in bytes; a ZIP archive has at most `ZIP_BYTES_MAX`
+ * @throws ModelFilesError if it is another kind of file, is damaged or encrypted, exceeds a limit, or has a file whose
+ * path is not a `PLAIN_PATH`; for a tar also if it has anything but plain files and folders
  */
 export async function unpackArchive(path: string, folder: string, bytesMax: number): Promise<void> {
   const file = await open(path);
@@ -29,19 +31,25 @@ export async function unpackArchive(path: string, folder: string, bytesMax: numb
   } finally {
     await file.close();
   }
-  if (first[0] === 0x50 && first[1] === 0x4b) return unpackZip(path, folder);
+  if (first[0] === 0x50 && first[1] === 0x4b) return unpackZip(path, folder, bytesMax);
   if (first[0] === 0x1f && first[1] === 0x8b) return unpackTar(path, folder, bytesMax);
   throw new ModelFilesError("The file is neither a ZIP archive nor a .tar.gz archive.");
 }
 
-async function unpackZip(path: string, folder: string): Promise<void> {
+async function unpackZip(path: string, folder: string, bytesMax: number): Promise<void> {
   if ((await stat(path)).size > ZIP_BYTES_MAX) throw new ModelFilesError("The ZIP archive is larger than 2 GiB.");
-  const limits = { ...READING_LIMITS, entries: ENTRIES_MAX, inflatedBytes: ZIP_BYTES_MAX, ms: 600_000 };
-  const archive = new Archive(await readFile(path), new Budget(limits));
-  for (const entry of archive.entries()) {
-    if (entry.name.endsWith("/")) continue;
-    const place = await placeOf(entry.name, folder);
-    await writeFile(place, Buffer.concat([...archive.contentsOf(entry)]), { flush: true });
+  const inflatedBytes = Math.min(bytesMax, ZIP_BYTES_MAX);
+  const budget = new Budget({ ...READING_LIMITS, entries: ENTRIES_MAX, inflatedBytes, ms: 600_000 });
+  try {
+    const archive = new Archive(await readFile(path), budget);
+    for (const entry of archive.entries()) {
+      if (entry.name.endsWith("/")) continue;
+      const place = await placeOf(entry.name, folder);
+      await writeFile(place, Buffer.concat([...archive.contentsOf(entry)]), { flush: true });
+    }
+  } catch (cause) {
+    if (!(cause instanceof ReadFailure)) throw cause;
+    throw new ModelFilesError(`The ZIP archive cannot be unpacked. ${cause.message}`, { cause });
   }
 }
 
@@ -93,8 +101,8 @@ async function writeEntry(entry: AsyncIterable<Uint8Array>, path: string): Promi
 }
 
 /**
- * The place of a file of the archive; makes its folder. @throws ModelFilesError if the path could lead out of the
- * folder
+ * Returns the path for a file of the archive, and makes its folder.
+ * @throws ModelFilesError if the name is not a `PLAIN_PATH`
  */
 async function placeOf(name: string, folder: string): Promise<string> {
   if (!PLAIN_PATH.test(name))

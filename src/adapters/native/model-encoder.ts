@@ -14,7 +14,10 @@ export interface TokenSequence {
   readonly ids: Int32Array;
   /** Number of tokens of the first text. */
   readonly firstLength: number;
-  /** Number of tokens up to the end of the second text, for models that read spans. Default: all. */
+  /**
+   * Number of tokens up to the end of the second text. onnxruntime-encoder.ts gives the tokens behind it the type of
+   * the first text; `ModelEncoder` ignores it. Default: all tokens.
+   */
   readonly secondEnd?: number;
 }
 
@@ -38,10 +41,10 @@ export class ModelEncoder {
   }
 
   /**
-   * Loads a model, which takes .1 to .5 s.
+   * Loads a model. Takes 0.1 to 0.5 s.
    * @param words file of the model whose word table it uses; null: it has its own
-   * @throws NativeError with code `invalid`, and the part of the graph that is not supported, for another model, and on
-   * a processor without AVX2
+   * @throws NativeError with code `invalid` on a processor without AVX2, and for a graph of another form; the message
+   * names the part that is not supported
    */
   static open(path: string, words: string | null = null): ModelEncoder {
     return new ModelEncoder(addon().openEncoder(path, words));
@@ -49,7 +52,7 @@ export class ModelEncoder {
 
   /**
    * Runs the model. Returns one row per sequence: a unit vector (embedder) or one logit (reranker). Blocks the calling
-   * thread for about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
+   * thread for about 0.15 ms per token. A single urgent text uses a second thread for half of its tokens.
    * @throws NativeError with code `invalid` for a token id outside the model's vocabulary
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
@@ -63,7 +66,8 @@ export class ModelEncoder {
   }
 
   /**
-   * Runs a model with spans. Returns for each pair its two logits, then the logits of begin and end of each token.
+   * Runs a reader. Returns for each pair the logits of relevance and of an answer, then for each token the logits that
+   * an answer begins and ends there.
    * @throws NativeError with code `invalid` for a model without spans, or a token id outside the model's vocabulary
    */
   read(pairs: readonly TokenSequence[]): readonly Float32Array[] {

@@ -20,7 +20,7 @@ export const PAIRS = [
 
 /**
  * Maximum distance of two vectors of the same text. Servers with 8-bit weights round differently in other batches; half
- * precision gives .01. Vectors of the two texts are at least `APART_MIN` apart.
+ * precision gives 0.01. Vectors of the two texts are at least `APART_MIN` apart.
  */
 const SAME_MAX = 0.2;
 /** Minimum distance of the vectors of the two texts. */

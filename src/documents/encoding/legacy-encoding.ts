@@ -93,8 +93,8 @@ export function legacyEncodingOf(bytes: Uint8Array): string {
     }
     return { encoding, text };
   });
-  // If several encodings decode the sample to the same text, the first one is chosen, because it is the most usual. For
-  // the rest of the file they may differ.
+  // If several encodings decode the sample to the same text, the first and most usual one is chosen. It may be wrong
+  // for bytes that only the rest of the file has.
   return readings.find(({ text }) => text === best.text)?.encoding ?? "windows-1252";
 }
 

@@ -41,7 +41,7 @@ function countOf({ nodes }: OnnxModel, operator: string): number {
 describe.each(Object.entries(PRODUCTS))("%s", (model, products) => {
   const original = readOnnx(fileOf(model));
   const half = readOnnx(toHalfPrecision(fileOf(model)));
-  /** The table of word vectors, which stays as it is. */
+  /** The word table, which stays as it is. */
   const gathered = new Set(half.nodes.flatMap(({ operator, inputs }) => (operator === "Gather" ? inputs : [])));
   const weights = [...half.tensors].flatMap(([name, tensor]) => (gathered.has(name) ? [] : [tensor]));
 

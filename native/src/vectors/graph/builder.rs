@@ -21,7 +21,7 @@ const ROWS_AT_ONCE: u32 = 32;
 
 /// Held while rows are added, so that the graphs of all projects together use at most one processor.
 static ADDING: Mutex<()> = Mutex::new(());
-/// Number of rows whose state is read under one lock. This takes less than .1 ms.
+/// Number of rows whose state is read under one lock. This takes less than 0.1 ms.
 const LIVE_ROWS_AT_ONCE: u32 = 65_536;
 
 /// The state of the graph of an index.

@@ -37,12 +37,15 @@ export class Graph {
     return this.#transport.call((core) => getEntity({ ...core, path: { id }, query: params }), "always", options);
   }
 
-  /** Names an entity, or says that it is the same as another one; null takes it back. */
+  /** Sets the name of an entity (`name`), or merges it into another one (`merged_into`). null undoes either. */
   update(id: string, change: EntityChange, options?: CallOptions): Promise<Entity> {
     return this.#transport.call((core) => updateEntity({ ...core, path: { id }, body: change }), "always", options);
   }
 
-  /** Finds a shortest path between two entities. @param userId only what memories of this user mention */
+  /**
+   * Finds a shortest path between two entities.
+   * @param userId the path uses only entities and memories of this user
+   */
   path(from: string, to: string, userId?: string, options?: CallOptions): Promise<EntityPath> {
     const query = { from, to, ...(userId !== undefined && { userId }) };
     return this.#transport.call((core) => findPath({ ...core, query }), "always", options);

@@ -23,7 +23,7 @@ const CUTS_MAX = 3;
 /** Number of blocks that a step fills: 64 MiB. */
 const BLOCKS_PER_STEP = 256;
 /**
- * Number of rows that a step copies: at most 60 MB of text. With 215 MB of text, writes wait up to .6 s, instead of
+ * Number of rows that a step copies: at most 60 MB of text. With 215 MB of text, writes wait up to 0.6 s, instead of
  * 1.8 s with 122,880 rows. With 10,240 rows, the file grows to 1.6 times its size (docs/measurements.md).
  */
 const ROWS_PER_STEP = 30_720;
@@ -52,7 +52,7 @@ export const USE_OF_FILE = `SELECT used_blocks, free_blocks, (SELECT count(*) FR
   (SELECT coalesce(sum(count), 0) FROM pragma_storage_info('texts')
     WHERE column_name = 'memory_key' AND segment_type = 'UBIGINT') FROM pragma_database_size()`;
 /**
- * The tables are rewritten if more than this share of the blocks is free. A rewrite leaves up to .38 of them free,
+ * The tables are rewritten if more than this share of the blocks is free. A rewrite leaves up to 0.38 of them free,
  * because DuckDB writes the last rows of a table several times. That is no loss: later writes reuse them.
  */
 const FREE_SHARE_MAX = 0.5;

@@ -25,7 +25,7 @@ const ESTIMATE_POLLS = 20;
 
 /**
  * Maximum number of pages of memories that are read while the files of their project are being opened. A page takes
- * about .6 MB of memory until it is used.
+ * about 0.6 MB of memory until it is used.
  */
 const PAGES_AHEAD = 160;
 

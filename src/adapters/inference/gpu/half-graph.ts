@@ -1,6 +1,6 @@
 // Converts the graph of a model from 8-bit integers to 16-bit floats. GPUs have no fast kernels for
 // MatMulIntegerToFloat, in which the shipped models multiply. Everything up to the last LayerNormalization computes in
-// 16 bits; pooling and heads, which are small, stay at 32 bits. The table of word vectors stays as it is.
+// 16 bits; pooling and heads, which are small, stay at 32 bits. The word table stays as it is.
 
 import {
   castNode,

@@ -64,7 +64,7 @@ class Graph:
         merged_into: str | None | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> Entity:
-        """Name an entity, or say that it is the same as another one. None takes it back."""
+        """Set the name of an entity, or merge it into another one. None undoes either."""
         body = body_of(name=name, merged_into=merged_into)
         return self._transport.call(update_entity.request(id), Entity.from_dict, options, body=body)
 
