@@ -43,7 +43,7 @@ export type AnswerFlags =
   | { readonly kind: "extractive" }
   | { readonly kind: "models"; readonly llm: LlmEndpoint; readonly judge: LlmEndpoint };
 
-/** The answers that the flags ask for. @throws UsageError */
+/** Reads the flags. @throws UsageError for an invalid value, or if a flag is missing that another one needs */
 export function answerFlags(
   flags: ReadonlyMap<string, string>,
   { environment, place }: Pick<CommandStart, "environment" | "place">,

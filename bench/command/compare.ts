@@ -7,7 +7,7 @@ import { type Cell, type Column, numeric, type Result, ratio, type Table } from 
 export interface Comparison {
   /** Sentences about differences that make the figures hard to compare. */
   readonly warnings: readonly string[];
-  /** One table per table that both runs have; its figures are `now / then`. */
+  /** One table per table that both runs have. Its figures are ratios: `now` divided by the earlier run. */
   readonly tables: readonly Table[];
 }
 

@@ -126,7 +126,7 @@ async function askAllBare({ bare }: Run, mode: ModeName, questions: readonly Bar
   return times;
 }
 
-/** Measures something, while memories are ingested if `load` says so. */
+/** Runs a measurement; if `load` says so, while memories are ingested. */
 async function withIngest<Value>(
   run: Run,
   load: Load,

@@ -4,7 +4,7 @@ import { seeded } from "../lib/seeded.ts";
 import type { ConversationQuestion } from "./conversations.ts";
 
 /**
- * At most `countMax` questions, in their order: from each category as many as from the others, or all that it has.
+ * Returns at most `countMax` questions in their original order. Each category gives the same number, or all it has.
  * @param seed decides which questions of a category are drawn
  */
 export function sampleEvenly(

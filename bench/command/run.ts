@@ -124,7 +124,10 @@ export class BackgroundIngest {
     );
   }
 
-  /** Stops sending and waits until everything is searchable; returns the chunks per second. @throws Error */
+  /**
+   * Stops sending and waits until everything is searchable; returns the chunks per second.
+   * @throws Error if ingestion failed
+   */
   async stop(): Promise<number> {
     this.#isStopping = true;
     const failure = await this.#finished;

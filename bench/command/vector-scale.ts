@@ -134,7 +134,7 @@ interface GraphCost {
   readonly chunks: number;
   readonly builtMs: number;
   readonly loadedMs: number;
-  /** Bytes. */
+  /** Memory that the graph takes, in bytes. */
   readonly memory: number;
   readonly disk: number;
 }

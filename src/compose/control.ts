@@ -137,7 +137,7 @@ export function createControl(options: ControlOptions): Control {
   };
 }
 
-/** Returns what a request needs. @throws Fault `invalid_state` with the sentence if this process does not have it */
+/** Returns the part `what`, which a request needs. @throws Fault `invalid_state` with `sentence` if it is null */
 function needed<T>(what: T | null, sentence: string): T {
   if (what === null) throw new Fault("invalid_state", sentence);
   return what;

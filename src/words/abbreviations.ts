@@ -51,7 +51,7 @@ const UNIT_BEFORE = /\p{N}\s*[\p{L}\p{M}]+\.\s*$/u;
 /**
  * Whether the full stop at the end of `before` belongs to an abbreviation, so that the sentence goes on in `after`.
  * @param before the last characters of what may be a sentence
- * @param after what follows, without further limits: only its beginning is looked at
+ * @param after the text behind the full stop; it may be long, because only its beginning is read
  */
 export function endsInAbbreviation(before: string, after: string): boolean {
   const word = WORD_BEFORE.exec(before)?.[1]?.toLowerCase();

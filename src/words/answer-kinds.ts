@@ -6,7 +6,7 @@ import { anyOf } from "./word-patterns.ts";
 
 const WORDS = parseWordList(answerKindList);
 
-/** A regular expression for the words of sections of answer-kinds.txt; for texts prepared by `spacedWords`. */
+/** Returns a regular expression that finds the words of sections of answer-kinds.txt in what `spacedWords` returns. */
 export function wordOfKind(...sections: readonly string[]): RegExp {
   return new RegExp(anyOf(sections.flatMap((section) => WORDS.get(section) ?? [])), "u");
 }

@@ -1,5 +1,5 @@
-// Splits what people say or note into sentences, and tells questions from statements by their question mark. For whole
-// passages that are quoted, src/answer/sentences.ts has the rules of Unicode.
+// Splits what people say or note into sentences, and tells questions from statements by their question mark.
+// src/answer/sentences.ts splits whole passages for quotes, by the rules of Unicode.
 
 const SENTENCE = /[^.!?。！？؟\n]+[.!?。！？؟]*/gu;
 const QUESTION_END = /[?？؟][^\p{L}\p{N}]*$/u;

@@ -2,9 +2,9 @@
 // section, empty lines are skipped, and all other lines contain words separated by single spaces.
 
 /**
- * What is made of the words of each language, for a list whose sections are named by one or several languages and a
- * kind, such as `[de asks]` and `[es pt asks]`. Languages that are named together share it.
- * @param make gets a function that returns the words of a kind in these languages; none if the list has none
+ * Makes a value per language from a list whose sections are named by one or several languages and a kind, such as
+ * `[de asks]` and `[es pt asks]`. Languages that are named together share their value.
+ * @param make makes the value; it gets a function that returns the words of a kind, which are none if the list has none
  */
 export function byLanguage<Made>(
   text: string,

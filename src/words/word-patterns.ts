@@ -1,5 +1,5 @@
-// Compiles words and phrases of data/words into regular expressions, and folds texts so that they match. The word lists
-// of answer kinds need wildcards and forms with prefixes, which src/words/stop-words.ts does not.
+// Compiles words and phrases of data/words into regular expressions, and folds texts so that they match. Lists with
+// wildcards or prefixed forms need this; stop-words.ts only looks up whole words.
 
 import { fold } from "../kit/fold.ts";
 

@@ -60,7 +60,7 @@ export function setFilters(filters: Filters, isStep = false): void {
   }
 }
 
-/** Gives the current view another address: what it shows got a name. The view stays open as it is. */
+/** Changes the address of the open view, such as when a new chat has got its id. The view is not opened again. */
 export function rename(path: readonly string[], filters: Filters = {}): void {
   history.replaceState(null, "", to(path, filters));
   place.value = { ...read(), isRenamed: true };

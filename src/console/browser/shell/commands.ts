@@ -47,7 +47,7 @@ export interface Found {
 /** Nothing was found, or not yet. */
 export const NOTHING: Found = { memories: [], entities: [], user: null };
 
-/** Looks for a text; what fails is left out, because the rest stays useful. */
+/** Searches for a text. A kind of result whose search fails is left out, because the others are still useful. */
 export async function find(text: string, signal: AbortSignal): Promise<Found> {
   const known = rights.value;
   const [memories, entities, user] = await Promise.allSettled([

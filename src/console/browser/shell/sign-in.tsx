@@ -29,7 +29,7 @@ export function SignIn() {
             icon={ArrowRight}
             send={async () => {
               await signIn(/ctx_[\w-]+/.exec(key)?.[0] ?? key.trim()); // a whole line of the log has a key, too
-              // the form is no longer in the page, so the focus must be set anew
+              // the form, which had the focus, has left the page
               requestAnimationFrame(() => document.getElementById("main")?.focus());
             }}
           >

@@ -9,7 +9,7 @@ import type { Graph } from "./graph-data.ts";
 const LABEL_CHARACTERS = 26;
 /** Height of a label in pixels. */
 export const LABEL_PIXELS = 12;
-/** Most nodes that have their labels, if these find room: the heaviest. */
+/** Maximum number of nodes with labels: those with the most weight, if there is room for their labels. */
 const LABELS_MAX = 80;
 /** Pixels between a node and its label. */
 const LABEL_GAP = 7;
@@ -18,9 +18,9 @@ const LETTER_SHARE = 0.56;
 /** Pixels that stay free at the edges of the picture, and between two nodes with their labels. */
 const EDGE = 20;
 const SPACE = 10;
-/** Steps of the layout times nodes, which bounds its time to some 50 ms. */
+/** Maximum of steps × nodes of the layout. It takes about 50 ms. */
 const STEPS_TIMES_NODES = 24_000;
-/** Rounds in which nodes move apart, and most nodes for which it is done: each is compared with each. */
+/** Rounds in which nodes move apart; maximum number of nodes for that, because each is compared with each. */
 const ROUNDS = 60;
 const MOVED_APART_MAX = 120;
 /** Directions from a node in which its label is tried, and by how many pixels it moves away when there is no room. */
@@ -28,14 +28,17 @@ const DIRECTIONS = 24;
 const FARTHER = [0, 8, 16] as const;
 /** Pixels that stay free between a label and a link. */
 const CLEAR = 2;
-/** What a label costs that crosses a link, or is farther away, compared with one a right angle from the best side. */
+/**
+ * Costs of a label that crosses a link, and of one farther away from its node. A direction at a right angle to the one
+ * that leads away from the links costs 1 more than that one.
+ */
 const CROSSING_COST = 8;
 const FARTHER_COST = 1.5;
 
-/** Turns of the whole layout that are tried, and most nodes for which they are: each turn places all labels. */
+/** Number of rotations of the layout that are tried; maximum number of nodes for that: each places all labels again. */
 const TURNS = 12;
 const TURNED_MAX = 40;
-/** What a node without a label costs, compared with a label that crosses a link. */
+/** Cost of a node that gets no label. */
 const MISSING_COST = 3;
 
 /** A place in pixels, or a direction. */

@@ -39,7 +39,7 @@ interface PointsProps {
   readonly regions?: readonly ShownRegion[] | undefined;
   /** Index of a point that the view highlights; null: none. */
   readonly looked?: number | null | undefined;
-  /** Makes points selectable: gets the numbers of those within a line that was drawn, or of one that was toggled. */
+  /** Makes points selectable. Called with the indices of the points within a drawn line, or of one that was toggled. */
   readonly onChosen?: ((chosen: readonly number[], isToggled: boolean) => void) | undefined;
   /** What stands beside the buttons above the canvas. */
   readonly head?: ComponentChildren;

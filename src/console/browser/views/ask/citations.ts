@@ -10,7 +10,7 @@ export function citationsOf(text: string, sources: readonly SearchResult[]): Cit
   const cited = sources.filter((source) => source.cited === true);
   const named = [...text.matchAll(/\[(\d{1,2})\]/g)].map(([, number]) => Number(number));
   const byNumber = new Map(cited.flatMap((source) => (source.citation ? [[source.citation, source] as const] : [])));
-  // messages of older versions have no numbers: the place tells them while no source is gone
+  // messages of older versions have no numbers; the order of the sources gives them, as long as no source is gone
   const isPlaced = byNumber.size === 0 && Math.max(0, ...named) <= cited.length;
   const found = isPlaced ? new Map(cited.map((source, at) => [at + 1, source])) : byNumber;
   const numbers = new Set([...named, ...found.keys()]);

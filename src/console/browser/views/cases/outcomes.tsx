@@ -9,7 +9,7 @@ import { Badge } from "../../ui/pieces.tsx";
 
 /** Number of results among which the expected memory is looked for. */
 const LOOKED_AT = 10;
-/** Most cases of one check: each is a search. */
+/** Maximum number of cases of one check, because each needs a search. */
 const CHECKED_MAX = 50;
 
 /** What the search of a case found. */

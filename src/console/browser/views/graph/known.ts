@@ -9,7 +9,7 @@ import type { Graph } from "../../ui/graph-data.ts";
 const NODES_MAX = 300;
 /** Number of entities whose neighbours are loaded at the start. */
 const FIRST_ENTITIES = 16;
-/** Entities of several memories from which on those of one memory are left out at the start. */
+/** If at least this many entities are in several memories, those in only one memory are left out at the start. */
 const SHARED_MIN = 4;
 /** Least strength of a connection for which an entity without another one is shown, if the picture has many. */
 const WEAK = 0.7;
@@ -32,7 +32,7 @@ export async function explore(id: string, userId: string): Promise<EntitySurroun
 /** Replaces the loaded entities by the first of `entities`, which are sorted by number of memories. @throws ApiError */
 export async function begin(entities: readonly Entity[], userId: string): Promise<void> {
   surroundings.value = new Map();
-  // what only one memory mentions joins nothing, and would hide what does
+  // an entity that only one memory mentions connects no memories, and would hide those that do
   const shared = entities.filter(({ memories }) => memories > 1);
   const first = (shared.length >= SHARED_MIN ? shared : entities).slice(0, FIRST_ENTITIES);
   const found = await Promise.all(

@@ -53,7 +53,7 @@ function MemoryList() {
   useFollowed(pages.items, put);
   const chosen = (pages.items ?? []).filter(({ id }) => selected.has(id));
   const isFiltered = Object.keys(filters).length > 0;
-  // an empty project has nothing to filter, and says itself what to do
+  // without memories there is nothing to filter, and the empty table says what to do
   const isBare = pages.items?.length === 0 && !isFiltered;
   return (
     <div class="view wide">
