@@ -34,6 +34,7 @@ import { Batcher } from "./batcher.ts";
 import type { Capacity, Slot } from "./capacity.ts";
 import type { ContainerParts } from "./container-parts.ts";
 import { embedChunks } from "./embed-chunks.ts";
+import { FileTurns } from "./file-turns.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import { usableVectors } from "./imported-vectors.ts";
 import type { LargeTexts } from "./large-texts.ts";
@@ -59,6 +60,11 @@ const ROOM_POLL_MS = 200;
  * while the file is read or the text is prepared.
  */
 const HELD_CHECK_MS = 1_000;
+/**
+ * No more files of containers are claimed while so many wait, so that the files of an archive do not take all places of
+ * waiting files (capacity.ts), and what callers send later is claimed.
+ */
+const PARTS_WAITING_MAX = 32;
 
 /** What a job runner needs. */
 export interface JobRunnerDependencies {
@@ -90,8 +96,8 @@ export class JobRunner {
   readonly #uses: JobRunnerDependencies;
   readonly #storedTexts: Batcher<Job, string | null>;
   readonly #preparation: Batcher<PrepareInput, Prepared | PrepareFailure>;
-  /** Resolves when the last file of the queue has been read and prepared. Files are read one at a time. */
-  #previousFile: Promise<void> = Promise.resolve();
+  /** Files are read and prepared one at a time. */
+  readonly #fileTurns = new FileTurns();
 
   constructor(uses: JobRunnerDependencies) {
     this.#uses = uses;
@@ -105,6 +111,7 @@ export class JobRunner {
     return {
       except: [...extractor.saturatedProjects(), ...capacity.fullProjects],
       textBytesMax: large.claimableBytesMax,
+      withoutParts: this.#fileTurns.waitingParts >= PARTS_WAITING_MAX,
     };
   }
 
@@ -160,17 +167,13 @@ export class JobRunner {
   }
 
   /**
-   * Waits until the previous files are read, and until embedding and publishing have room. Files are read one after the
-   * other, because one file may take as long as thousands of texts. Releasing the returned slot lets the next file
-   * begin.
+   * Waits for the turn of a file, and until embedding and publishing have room. Releasing the returned slot lets
+   * the next file begin.
    */
   async #fileTurn(job: Job): Promise<Slot> {
     const { capacity, clock, extractor, stop } = this.#uses;
     const waiting = capacity.takeWaitingFile();
-    const previous = this.#previousFile;
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    this.#previousFile = ended;
-    await previous;
+    const end = await this.#fileTurns.take(job.projectId, job.memory.source?.container !== undefined);
     while (!capacity.hasRoomForTexts && !stop.aborted) await clock.sleep(ROOM_POLL_MS, stop);
     waiting.release();
     const isSaturated = extractor.saturatedProjects().includes(job.projectId);

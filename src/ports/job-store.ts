@@ -80,6 +80,8 @@ export interface JobFilter {
    * are never skipped, because the size of their text is not known yet.
    */
   readonly textBytesMax?: number;
+  /** Skips files that were found in containers. */
+  readonly withoutParts?: boolean;
 }
 
 /** Which jobs to claim, how many, and for how long. */

@@ -7,8 +7,9 @@ import { LIVE } from "./rows/sql.ts";
 const SHORT_ENOUGH = ({ keptFile, mediaType }: Dialect) => `(memories.content_bytes <= $textBytesMax
     OR (${keptFile} IS NOT NULL AND ${mediaType} NOT LIKE 'text/%' AND ${mediaType} <> 'application/json'))`;
 
-/** Condition for jobs whose text may be as long as `$textBytesMax`. */
-export const IS_JOB = (dialect: Dialect) => `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH(dialect)}`;
+/** Condition for jobs whose text may be as long as `$textBytesMax`; with `$partsMax` 0, for none of a container. */
+export const IS_JOB = (dialect: Dialect) => `memories.status = 'processing' AND ${LIVE} AND ${SHORT_ENOUGH(dialect)}
+  AND ($partsMax = 1 OR ${dialect.container} IS NULL)`;
 
 /** Condition for jobs of `IS_JOB` that can be claimed at `$now`. */
 export const CLAIMABLE = (dialect: Dialect) => `${IS_JOB(dialect)} AND memories.claimable_at <= $now`;

@@ -330,8 +330,12 @@ export class StoredJobs implements JobStore {
   }
 }
 
-function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): Bindings {
-  return { except, textBytesMax };
+function filterValues({
+  except = [],
+  textBytesMax = Number.MAX_SAFE_INTEGER,
+  withoutParts = false,
+}: JobFilter): Bindings {
+  return { except, textBytesMax, partsMax: withoutParts ? 0 : 1 };
 }
 
 function keysOf(jobs: readonly Job[]): readonly bigint[] {

@@ -249,6 +249,22 @@ describe("a container that breaks a rule fails, and nothing of it is stored", ()
 
 describe("the parts of a container", () => {
   test(
+    "are not read before a file that is sent later",
+    async () => {
+      const files = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${at}.txt`, text(`Berth ${at}.`)]));
+      const { body: archive } = await upload("berths.zip", zip(files));
+      await service.settled(archive.id);
+      const { body: later } = await upload("later.txt", text("The crane is yellow."));
+      expect((await service.settled(later.id)).body.status).toBe("completed");
+      const { parts } = (await service.call("GET", `/v1/memories/${archive.id}`)).body;
+      expect(parts.total).toBe(300);
+      expect(parts.completed).toBeLessThan(300);
+      expect((await service.call("DELETE", `/v1/memories/${archive.id}`)).status).toBe(204);
+    },
+    EACH_MS,
+  );
+
+  test(
     "are deleted with it, those in its parts too, and purged with it",
     async () => {
       const bytes = zip({

@@ -1,7 +1,7 @@
 // Tests how the text of a picture is found, on small arrays: boxes, characters, directions, what is kept.
 
 import { describe, expect, test } from "bun:test";
-import { Turns } from "../../src/adapters/ocr/turns.ts";
+import { Turns } from "../../src/kit/turns.ts";
 import { alphabetOf, decodeLine } from "../../src/ocr/decode-line.ts";
 import { cutOut, type Picture, type Quad, scaled, turned } from "../../src/ocr/picture.ts";
 import { type PictureModels, readPicture } from "../../src/ocr/read-picture.ts";

@@ -240,6 +240,22 @@ onEachDatabase("JobStore", (open) => {
       expect((await jobStore.claim({ ...short, textBytesMax: 10 })).map((job) => job.memory.key)).toEqual([memory.key]);
     });
 
+    test("that are files of containers are skipped if withoutParts is given", async () => {
+      const { memory: archive } = await accept(uploadDraft("archive"));
+      const draft = uploadDraft("part");
+      if (draft.upload?.source == null) throw new Error("an upload has a source");
+      const source = { ...draft.upload.source, container: archive.id, path: "part.pdf", container_version: 1 };
+      const { memory: part } = await accept({ ...draft, upload: { ...draft.upload, source } });
+      const options = { jobs: 9, contentBytes: 1e9, leaseMs: LEASE_MS };
+      const claimed = async (withoutParts: boolean) =>
+        (await jobStore.claim({ ...options, withoutParts })).map((job) => job.memory.key);
+      expect(await claimed(true)).toEqual([archive.key]);
+      expect(await jobStore.nextJobInMs({ withoutParts: true })).toBe(LEASE_MS);
+      expect(await jobStore.nextJobInMs()).toBe(0);
+      expect(await claimed(true)).toEqual([]);
+      expect(await claimed(false)).toEqual([part.key]);
+    });
+
     test("with files name the file; title and place marks from reading it are kept for a later indexing", async () => {
       const draft = uploadDraft("f1", 7);
       const { memory } = await accept(draft);

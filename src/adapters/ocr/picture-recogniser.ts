@@ -19,12 +19,12 @@ import {
 import { Fault } from "../../domain/fault.ts";
 import type { PageProgress } from "../../domain/memory.ts";
 import type { Log } from "../../kit/log.ts";
+import { Turns } from "../../kit/turns.ts";
 import { type RecognisedPicture, unread } from "../../ocr/recognised.ts";
 import type { PictureRecogniser, PicturesOfFile } from "../../ports/picture-recogniser.ts";
 import { NO_TELEMETRY_VARIABLE } from "../inference/lane-protocol.ts";
 import { linesOf } from "./child-lines.ts";
 import type { OcrRequest } from "./ocr-protocol.ts";
-import { Turns } from "./turns.ts";
 
 /** Options of the recogniser. */
 export interface RecogniserOptions {

@@ -1,9 +1,8 @@
-// Decides which file has its pictures read next. Projects take turns, and so do the files of a project. Measures no
-// time and calls nobody.
+// Decides which work comes next: shares, such as projects, take turns. Measures no time and calls nobody.
 
 /** Work that waits for its turn. */
 export interface Waiting {
-  /** The project of the file. Its files share the turns of the project. */
+  /** Whose work it is, such as a project. The work of a share has its turns one after the other. */
   readonly share: string;
 }
 
