@@ -21,9 +21,9 @@ const ROOT = join(import.meta.dir, "..");
 const DURATIONS = join(import.meta.dir, "durations.json");
 /**
  * Test processes per core. Crash tests, which take most of the time, wait for servers and disks: with one process per
- * core, the cores were busy half of the time (2026-11-23, 2 cores), with two 75 % of it (2026-12-01).
+ * core, the cores were busy half of the time (2026-11-23, 2 cores). With three, a browser took 30 s to open a page.
  */
-const WORKERS_PER_CORE = 3;
+const WORKERS_PER_CORE = 2;
 /** Memory of a test process with the servers that it starts, in bytes. */
 const WORKER_BYTES = 3 * 1024 ** 3;
 

@@ -211,7 +211,7 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
     fix: "wait for a condition with until() (test/support/until.ts)",
   },
   {
-    pattern: /^ *\}, [\d_]{4,}\);|\bsetDefaultTimeout\(/,
+    pattern: /^ *\}, [\d_]{4,}\);|(?<!context\.)\bsetDefaultTimeout\(/,
     files: tests,
     allowed: [],
     fix: "leave the time limit to test/run.ts, so that no test depends on how busy the machine is",

@@ -100,9 +100,9 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page
       .getByText(/not ready|does not answer/)
       .first()
-      .waitFor({ timeout: 30_000 });
+      .waitFor();
     shown.isAway = false;
-    await page.getByRole("link", { name: "lena", exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByRole("link", { name: "lena", exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Retry" }).count()).toBe(0);
   });
 

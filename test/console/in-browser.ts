@@ -14,6 +14,9 @@ const place = [process.env.MNEME_TEST_CHROMIUM ?? "", ...PLACES].find((path) => 
 export const NO_BROWSER =
   place === undefined ? "install Chromium (apt-get install chromium), or name it in MNEME_TEST_CHROMIUM" : null;
 
+/** How long the browser waits for a page or an element: far longer than a busy machine takes. */
+const PATIENCE_MS = 180_000;
+
 /** The console in a browser. */
 export interface InBrowser {
   readonly mneme: TestService;
@@ -65,6 +68,7 @@ export async function startInBrowser(options: ServiceOptions = {}): Promise<InBr
   const browser: Browser = await chromium.launch({
     ...(place !== undefined && { executablePath: place }),
     args: ["--no-sandbox"],
+    timeout: PATIENCE_MS,
   });
   const contexts: BrowserContext[] = [];
   const url = `http://127.0.0.1:${server.port}/`;
@@ -86,6 +90,7 @@ export async function startInBrowser(options: ServiceOptions = {}): Promise<InBr
     } = {}) => {
       const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
       contexts.push(context);
+      context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       if (hasClock) await page.clock.install();
       page.on("pageerror", (error) => state.problems.push(`${page.url()}: ${error.message}`));

@@ -257,7 +257,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await row("/never").getByText("none yet").waitFor();
     await row("/called").getByRole("button", { name: "Test" }).click();
     const delivery = row("/called").getByRole("link", { name: /delivered/ });
-    await delivery.waitFor({ timeout: 30_000 });
+    await delivery.waitFor();
     expect(await delivery.textContent()).toContain("202");
     await delivery.click();
     await page.getByRole("heading", { name: "Deliveries" }).waitFor();
