@@ -181,6 +181,7 @@ describe("on a data directory, while a server uses it", () => {
         ...{ monthly_token_limit: null, vision: false, fallbacks: [] },
       },
       smart_ingestion: { enabled: true, daily_token_limit: null },
+      ...{ documents: 0, storage_bytes: 0, last_used_at: null },
       retention_days: 30,
       min_evidence: null,
       default_mode: "balanced",
