@@ -70,8 +70,9 @@ export function framesOf(rules: readonly Rule[]): Frame[] {
         other.at <= line.to + MEETS &&
         line.at >= other.from - MEETS &&
         line.at <= other.to + MEETS;
+      if (!meets) continue;
       const [one, two] = [rootOf(line), rootOf(other)];
-      if (meets && one !== two) group.set(one, two);
+      if (one !== two) group.set(one, two);
     }
   }
   return [...Map.groupBy([...horizontal, ...vertical], rootOf).values()].map((part) => ({

@@ -1,7 +1,7 @@
 // Finds boxes with borders that stand beside each other, such as the panels of a leaflet. Each is read for itself,
 // because its lines belong to each other, not to those of the box beside it. ruled-tables.ts finds tables before.
 
-import { type Box, framesOf, positions, type Rule } from "./borders.ts";
+import { type Box, type Frame, positions } from "./borders.ts";
 import type { Run } from "./runs.ts";
 import { isRightToLeft, rowsOf, type Segment, segmentsOf } from "./segments.ts";
 
@@ -13,9 +13,9 @@ const APART_MIN = 2;
 /** Maximum number of boxes of a page; a drawing has more. */
 const BOXES_MAX = 60;
 
-/** The boxes of a page that contain no other one. */
-export function boxesOf(rules: readonly Rule[]): readonly Box[] {
-  const boxes = framesOf(rules).flatMap(({ horizontal, vertical }): Box[] => {
+/** The boxes among the frames of a page that contain no other one. */
+export function boxesOf(frames: readonly Frame[]): readonly Box[] {
+  const boxes = frames.flatMap(({ horizontal, vertical }): Box[] => {
     const [down, across] = [positions(horizontal), positions(vertical)];
     const [top, bottom, left, right] = [down[0], down.at(-1), across[0], across[1]];
     if (down.length < 2 || across.length !== 2) return [];

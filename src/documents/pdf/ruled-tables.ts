@@ -1,12 +1,23 @@
 // Finds tables whose cells have borders. The borders say which lines of text belong to one cell, so that wrapped cells,
 // merged cells and cells close to each other are told apart. tables.ts finds tables without borders by their alignment.
 
-import { type Column, framesOf, positions, type Rule, type RuledCell, type RuledTable, SAME_LINE } from "./borders.ts";
+import {
+  type Column,
+  type Frame,
+  framesOf,
+  positions,
+  type Rule,
+  type RuledCell,
+  type RuledTable,
+  SAME_LINE,
+} from "./borders.ts";
 import { boxesOf, segmentsOfBoxes } from "./boxes.ts";
 import type { Run } from "./runs.ts";
 import { median, type Row, rowsOf, type Segment, segmentsOf, withoutSymbols } from "./segments.ts";
 import { type Cell, isFigure, isHeader, type TableContent, textsOf } from "./table-header.ts";
 
+/** Minimum number of lines of a page with tables or boxes. */
+const RULES_MIN = 6;
 /** Minimum number of lines with two texts apart that a table has, and minimum distance of the texts in font sizes. */
 const TABLE_LINES_MIN = 2;
 const TEXTS_APART = 0.8;
@@ -41,8 +52,8 @@ export function mayHoldTable(runs: readonly Run[]): boolean {
 
 /** The segments of a page; each cell of a table with borders is one segment. */
 export function segmentsWithTables(runs: readonly Run[], rules: readonly Rule[]): readonly Segment[] {
-  const grids = rules.length < 6 ? [] : gridsOf(rules);
-  const boxes = rules.length < 6 ? [] : boxesOf(rules);
+  const frames = rules.length < RULES_MIN ? [] : framesOf(rules);
+  const [grids, boxes] = [gridsOf(frames), boxesOf(frames)];
   if (grids.length + boxes.length === 0) return segmentsOf(runs);
   let others = runs;
   const cells: Segment[] = [];
@@ -205,8 +216,8 @@ class Grid {
 }
 
 /** The grids that are formed by lines that meet. */
-function gridsOf(rules: readonly Rule[]): Grid[] {
-  return framesOf(rules).flatMap(({ horizontal, vertical }) => {
+function gridsOf(frames: readonly Frame[]): Grid[] {
+  return frames.flatMap(({ horizontal, vertical }) => {
     const down = withEnds(positions(horizontal), vertical);
     const across = withEnds(positions(vertical), horizontal);
     return down.length > 2 && across.length > 2 ? [new Grid(across, down, [...horizontal, ...vertical])] : [];

@@ -346,9 +346,10 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
   const records: Cell[][] = [];
   let begun: Cell[] = [];
   for (const [index, row] of cells.entries()) {
-    if (begun.length > 0 || beginsCellsBelow(cells, pitches, index, rows[index]?.size ?? 0)) {
+    const isBeginning = beginsCellsBelow(cells, pitches, index, rows[index]?.size ?? 0);
+    if (begun.length > 0 || isBeginning) {
       const joined = row.map((cell, column) => joinedCell(begun[column], cell));
-      begun = beginsCellsBelow(cells, pitches, index, rows[index]?.size ?? 0) ? joined : [];
+      begun = isBeginning ? joined : [];
       if (begun.length === 0) records.push(joined);
       continue;
     }
