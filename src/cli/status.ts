@@ -116,7 +116,7 @@ export function problemsOf({ lanes, warnings, disk, nodes, threads, queue }: Sys
     ...threads.filter(({ state }) => state !== "up").map(({ id }) => `Thread ${id} is stopping.`),
     ...(lanes.length > 0 && down.length === lanes.length ? ["No lane is up: searches wait for the models."] : []),
     ...(down.length > 0 && down.length < lanes.length ? [`${down.length} of ${lanes.length} lanes are not up.`] : []),
-    ...warnings.map((warning) => `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`),
+    ...warnings.map((warning) => `${warning.charAt(0).toUpperCase()}${warning.slice(1).replace(/\.$/, "")}.`),
     ...(disk.is_full ? ["The disk is full: new data is refused. Free space, or delete memories."] : []),
     ...(!disk.is_full && disk.free_bytes < disk.total_bytes * FREE_MIN
       ? [`The disk is nearly full: ${readableBytes(disk.free_bytes)} are free.`]

@@ -101,6 +101,7 @@ test("names each kind of trouble", () => {
     [{ nodes: [{ ...node, state: "lost" }] }, /machine was last seen/],
     [{ queue: { ...WELL.queue, memories_failed: 4 } }, /4 memories failed/],
     [{ warnings: ["the model house cannot be used: its folder is gone"] }, /The model house cannot be used: .+ gone\./],
+    [{ warnings: ["the model house cannot be used: Its folder is gone."] }, /: Its folder is gone\.$/],
     [{ threads: [{ id: "main", state: "stopping" }] }, /main is stopping/],
   ];
   expect(problemsOf(WELL)).toEqual([]);
