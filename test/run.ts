@@ -1,6 +1,10 @@
 // `bun run test`: runs the tests of the project, and the native core's beside them. Its last line is `N passed, N
-// failed`; the line before says how many were skipped, if any. `--all` runs all cases of the long ones
-// (support/extent.ts). With other arguments, such as a folder, only `bun test` runs: with these, and with all cases.
+// failed`; the lines before say how many were skipped, and why each one that failed did. `--all` runs all cases of the
+// long ones (support/extent.ts). With other arguments, such as a folder, only `bun test` runs: with these, and with all
+// cases.
+//
+// A file in which a test failed runs once more, alone. What passes then counts as passed, and is named with the reason
+// of its first failure: it depends on time or on what ran beside it, which somebody has to look at.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
@@ -26,6 +30,23 @@ const DURATIONS = join(import.meta.dir, "durations.json");
 const WORKERS_PER_CORE = 2;
 /** Memory of a test process with the servers that it starts, in bytes. */
 const WORKER_BYTES = 3 * 1024 ** 3;
+/** With more files than these that have failures, none runs again: a change broke them. */
+const FILES_AGAIN_MAX = 3;
+
+/** What a run of `bun test` reports. */
+interface Results {
+  readonly tally: Tally;
+  readonly failures: readonly Failure[];
+  /** The files of which a test ran or was skipped. */
+  readonly ran: ReadonlySet<string>;
+}
+
+/** A test that failed, with the file that it is in and what it says. */
+interface Failure {
+  readonly test: string;
+  readonly file: string;
+  readonly reason: string;
+}
 
 async function main(): Promise<number> {
   const patterns = process.argv.slice(2).filter((argument) => argument !== "--all");
@@ -64,37 +85,40 @@ async function testNative(): Promise<Tally> {
   return sound("the native core's tests", tally, exitCode);
 }
 
-// The results are read from a report file, because the output of tests can contain anything.
 async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   // also the tests' folder for temporary files, because processes that are killed leave some
   const folder = mkdtempSync(join(tmpdir(), "mneme-tests-"));
   // one server for all test files; it ends with this process
   const postgres = POSTGRES_MISSING === null ? { MNEME_TEST_POSTGRES_URL: await postgresServer() } : {};
   const extent = patterns.length > 0 || process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
-  const report = join(folder, "junit.xml");
   try {
     // it takes as long as a few starts save
     const program = patterns.length === 1 ? {} : { MNEME_TEST_PROGRAM: await bundleProgram(join(folder, "program")) };
-    const child = Bun.spawn(
-      [
-        ...[process.execPath, "test", `--parallel=${workers()}`, `--timings=${DURATIONS}`],
-        ...[`--timeout=${TEST_TIMEOUT_MS}`, ...(process.env.MNEME_TEST_DURATIONS === "1" ? ["--update-timings"] : [])],
-        ...["--reporter=junit", `--reporter-outfile=${report}`, ...patterns],
-      ],
-      {
-        cwd: ROOT,
-        // One lane per server: each takes half a second of processor time to load its models.
-        env: { MNEME_TEST_LANES: "1", ...process.env, ...extent, ...postgres, ...program, TMPDIR: folder },
-        ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
-      },
+    // One lane per server: each takes half a second of processor time to load its models.
+    const env = { MNEME_TEST_LANES: "1", ...process.env, ...extent, ...postgres, ...program, TMPDIR: folder };
+    const update = process.env.MNEME_TEST_DURATIONS === "1" ? ["--update-timings"] : [];
+    const first = await bunTest([`--parallel=${workers()}`, `--timings=${DURATIONS}`, ...update, ...patterns], env);
+    const files = [...new Set(first.failures.map((failure) => failure.file))];
+    // a file that could not be loaded is not in the report
+    const complete = first.failures.length === first.tally.failed && expected(patterns).every((x) => first.ran.has(x));
+    const again = complete && files.length <= FILES_AGAIN_MAX ? files : [];
+    const failures: Failure[] = again.length === files.length ? [] : [...first.failures];
+    for (const file of again) failures.push(...(await failuresAgain(file, first.failures, env)));
+    const unsteady = first.failures.length - failures.length;
+    show(
+      "failed, but passed when their files ran once more",
+      first.failures.filter((one) => !has(failures, one)),
     );
-    const exitCode = await child.exited;
-    return sound("the tests", existsSync(report) ? junitTally(readFileSync(report, "utf8")) : NOTHING, exitCode);
+    show("failed", failures);
+    return {
+      ...first.tally,
+      passed: first.tally.passed + unsteady,
+      failed: first.tally.failed - unsteady,
+    };
   } finally {
     remove(folder);
   }
 }
-
 // A test that was killed can leave a file system mounted in the folder. That must not hide the results.
 function remove(folder: string): void {
   try {
@@ -109,7 +133,50 @@ function workers(): number {
   return Math.max(1, Math.min(WORKERS_PER_CORE * availableParallelism(), byMemory));
 }
 
-const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
+// Runs `bun test` and reads the results from its report, because the output of tests can contain anything.
+async function bunTest(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Promise<Results> {
+  const report = join(env.TMPDIR ?? tmpdir(), "junit.xml");
+  rmSync(report, { force: true });
+  const command = [process.execPath, "test", `--timeout=${TEST_TIMEOUT_MS}`];
+  const child = Bun.spawn([...command, "--reporter=junit", `--reporter-outfile=${report}`, ...argv], {
+    cwd: ROOT,
+    env,
+    ...({ stdin: "ignore", stdout: "inherit", stderr: "inherit" } as const),
+  });
+  const exitCode = await child.exited;
+  const xml = existsSync(report) ? readFileSync(report, "utf8") : "";
+  return { tally: sound("the tests", junitTally(xml), exitCode), failures: junitFailures(xml), ran: junitFiles(xml) };
+}
+
+// The files that must be in a report: all, or the given ones.
+function expected(patterns: readonly string[]): readonly string[] {
+  if (patterns.length === 0)
+    return [...new Bun.Glob("**/*.test.ts").scanSync(join(ROOT, "test"))].map((x) => `test/${x}`);
+  return patterns.map((pattern) => pattern.replace(/^\.\//, ""));
+}
+
+// Which of the tests of a file that failed fail again; all of them if the file fails in another way.
+async function failuresAgain(
+  file: string,
+  failures: readonly Failure[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly Failure[]> {
+  process.stdout.write(`\n${file} once more, alone:\n`);
+  const again = await bunTest([`./${file}`], env);
+  if (again.tally.failed === 0) return [];
+  const same = again.failures.filter((failure) => has(failures, failure));
+  return same.length === again.tally.failed ? same : failures.filter((failure) => failure.file === file);
+}
+
+function has(failures: readonly Failure[], one: Failure): boolean {
+  return failures.some((other) => other.file === one.file && other.test === one.test);
+}
+
+function show(what: string, failures: readonly Failure[]): void {
+  if (failures.length === 0) return;
+  process.stdout.write(`\n${failures.length} ${what}:\n`);
+  for (const { file, test, reason } of failures) process.stdout.write(`- ${test} (${file})\n${reason.trim()}\n`);
+}
 
 // The totals are attributes of the outermost element of a JUnit report.
 function junitTally(xml: string): Tally {
@@ -118,6 +185,28 @@ function junitTally(xml: string): Tally {
   const failed = count("failures") + count("errors");
   const skipped = count("skipped");
   return { passed: count("tests") - failed - skipped, failed, skipped };
+}
+
+function junitFailures(xml: string): readonly Failure[] {
+  const cases =
+    /<testcase name="([^"]*)" classname="([^"]*)"[^>]*? file="([^"]*)"[^>]*[^/]>\s*<(?:failure|error)[^>]*>([^<]*)/g;
+  return [...xml.matchAll(cases)].map(([, name = "", group = "", file = "", reason = ""]) => ({
+    test: [group, name].filter(Boolean).map(plain).join(" > "),
+    file: plain(file),
+    reason: plain(reason),
+  }));
+}
+
+function junitFiles(xml: string): ReadonlySet<string> {
+  return new Set([...xml.matchAll(/<testsuite\b[^>]*? file="([^"]*)"/g)].map(([, file = ""]) => plain(file)));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+
+function plain(xml: string): string {
+  return xml.replace(/&(?:#(\d+)|(\w+));/g, (whole, code?: string, name = "") =>
+    code === undefined ? (ENTITIES[name] ?? whole) : String.fromCodePoint(Number(code)),
+  );
 }
 
 // A run that ends with an error but no failed test (a crash, a compiler error), or that runs no tests, counts as
