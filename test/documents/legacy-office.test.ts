@@ -6,7 +6,7 @@ import { READING_LIMITS } from "../../src/documents/budget.ts";
 import { readXls } from "../../src/documents/legacy-office/read-xls.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
 import { seeded } from "../support/seeded.ts";
-import { compoundFile, type DocParagraph, type DocRun, doc, ppt, xls } from "./fixtures/compound-file.ts";
+import { compoundFile, type DocParagraph, type DocRun, doc, docField, ppt, xls } from "./fixtures/compound-file.ts";
 import { SAMPLES } from "./fixtures/samples.ts";
 import { partsOf, SCRIPT_CASES } from "./fixtures/scripts.ts";
 import { readNamed, textOf } from "./reading.ts";
@@ -141,6 +141,35 @@ describe("a document of Word 97", () => {
         .map(([, read]) => read)
         .filter((read) => !text.includes(read)),
     ).toEqual([]);
+  });
+
+  test("shows check boxes and lists of forms as they are", async () => {
+    const fields = [docField(true), docField(false), docField({ entries: ["Nord", "Süd", "West"], chosen: 1 })];
+    const at = (index: number) => Buffer.concat(fields.slice(0, index)).length;
+    const field = (code: string, place: number): DocRun[] => [
+      [`\x13 ${code} `],
+      ["\x01", [0x6a03, place]],
+      ["\x14\x15"],
+    ];
+    const bytes = doc(
+      [
+        { runs: [["Insured: "], ...field("FORMCHECKBOX", at(0))] },
+        { runs: [["Smoker: "], ...field("FORMCHECKBOX", at(1))] },
+        { runs: [["Pier: "], ...field("FORMDROPDOWN", at(2))] },
+        { runs: [["Damaged: "], ...field("FORMCHECKBOX", at(3) - 3), [" and so on"]] },
+        { runs: [["No field: "], ["\x01", [0x6a03, at(0)]], ["x"]] },
+      ],
+      {},
+      { data: Buffer.concat(fields) },
+    );
+    const { text } = await textOf("a.doc", bytes);
+    expect(text.split("\n\n")).toEqual([
+      "Insured: ☑",
+      "Smoker: ☐",
+      "Pier: Süd",
+      expect.stringMatching(/^Damaged: +and so on$/),
+      "No field: x",
+    ]);
   });
 
   test("that is encrypted, or of Word 95, is named so", async () => {

@@ -7,6 +7,8 @@ export interface CharacterFormat {
   /** Whether the text is hidden or deleted. */
   readonly isHidden: boolean;
   readonly isBold: boolean;
+  /** Offset in the stream `Data` of what a mark in the text stands for, such as a form field; null for letters. */
+  readonly dataAt: number | null;
 }
 
 /** What is read of the properties of a paragraph. */
@@ -20,7 +22,7 @@ export interface ParagraphFormat {
 }
 
 /** Format of characters without properties. */
-export const PLAIN: CharacterFormat = { position: "line", isHidden: false, isBold: false };
+export const PLAIN: CharacterFormat = { position: "line", isHidden: false, isBold: false, dataAt: null };
 /** Format of paragraphs without properties. */
 export const PLAIN_PARAGRAPH: ParagraphFormat = { style: 0, isRowEnd: false, isInTable: false, isItem: false };
 
@@ -38,6 +40,7 @@ const PROPERTY = {
   bold: 0x0835,
   vanish: 0x083c,
   script: 0x2a48,
+  data: 0x6a03,
   inTable: 0x2416,
   rowEnd: 0x2417,
   raised: 0x4845,
@@ -114,7 +117,7 @@ function stretchesOf<Format>(
 }
 
 function characterFormat(properties: Buffer): CharacterFormat {
-  let { position, isHidden, isBold } = PLAIN;
+  let { position, isHidden, isBold, dataAt } = PLAIN;
   for (const { code, operand } of propertiesOf(properties)) {
     const first = operand[0] ?? 0;
     if (code === PROPERTY.script) position = first === 1 ? "raised" : first === 2 ? "lowered" : position;
@@ -123,8 +126,9 @@ function characterFormat(properties: Buffer): CharacterFormat {
       position = height > 0 ? "raised" : height < 0 ? "lowered" : position;
     } else if (code === PROPERTY.vanish || code === PROPERTY.deleted) isHidden ||= first === 1;
     else if (code === PROPERTY.bold) isBold = first === 1;
+    else if (code === PROPERTY.data && operand.length === 4) dataAt = operand.readUInt32LE(0);
   }
-  return { position, isHidden, isBold };
+  return { position, isHidden, isBold, dataAt };
 }
 
 function paragraphFormat(bytes: Buffer): ParagraphFormat {

@@ -9,6 +9,7 @@ import { ScriptedText } from "../office/scripted-text.ts";
 import { type Cell, TableRows } from "../office/table.ts";
 import { LIST, onOneLine, readable, TextWriter } from "../text-writer.ts";
 import { CompoundFile } from "./compound-file.ts";
+import { shownByField } from "./doc-forms.ts";
 import {
   type CharacterFormat,
   characterFormats,
@@ -35,6 +36,7 @@ const VERSION_97 = 0xc1;
 const PARTS = ["body", "footnotes", "headers", "macros", "comments", "endnotes", "boxes", "headerBoxes"] as const;
 /** Control characters that end a part of the text or mark a field. */
 const SIGN = { cell: 7, line: 0x0b, page: 0x0c, paragraph: 0x0d, column: 0x0e, begin: 0x13, separate: 0x14, end: 0x15 };
+const FORM_FIELD = 0x01;
 const NOTE = 0x02;
 const COMMENT = 0x05;
 const HYPHEN = 0x1e;
@@ -57,7 +59,7 @@ export function readDoc(bytes: Uint8Array, limits = READING_LIMITS): ReadDocumen
     }
     const table = file.stream((flags & HAS_TABLE_1) === 0 ? "0Table" : "1Table");
     if (table === null) refuse("The file is damaged: the list of its parts is missing.");
-    return new DocReader(text, table, new Budget(limits)).read();
+    return new DocReader({ text, table, data: file.stream("Data") }, new Budget(limits)).read();
   });
 }
 
@@ -91,11 +93,17 @@ class DocReader {
   #isCellBold = true;
   #table: TableRows | null = null;
 
+  private readonly text: Buffer;
+  private readonly table: Buffer;
+  private readonly data: Buffer | null;
+
   constructor(
-    private readonly text: Buffer,
-    private readonly table: Buffer,
+    { text, table, data }: { readonly text: Buffer; readonly table: Buffer; readonly data: Buffer | null },
     private readonly budget: Budget,
   ) {
+    this.text = text;
+    this.table = table;
+    this.data = data;
     this.#writer = new TextWriter(budget);
     this.#characters = characterFormats(text, this.#tableAt(TABLE_AT.characters));
     this.#paragraphs = paragraphFormats(text, this.#tableAt(TABLE_AT.paragraphs));
@@ -176,6 +184,7 @@ class DocReader {
       this.#fields.pop();
       this.#fields.push("result");
     } else if (sign === SIGN.end) this.#fields.pop();
+    if (sign === FORM_FIELD) this.#addFormField(at);
     if (this.#fields.includes("code")) return;
     const format = this.#formatAt(at);
     if (format.isHidden) return;
@@ -191,6 +200,18 @@ class DocReader {
       if (!format.isBold) paragraph.isAllBold = false;
     }
     paragraph.text.add(text, format.position);
+  }
+
+  /** Adds what the form field at this mark shows; the mark stands within the code of its field. */
+  #addFormField(at: number): void {
+    const { dataAt, isHidden } = this.#formatAt(at);
+    const isField = this.#fields.at(-1) === "code" && this.#fields.filter((part) => part === "code").length === 1;
+    if (!isField || isHidden || dataAt === null || this.data === null) return;
+    const shown = shownByField(this.data, dataAt);
+    if (shown === null) return;
+    this.#paragraph.hasText = true;
+    this.#paragraph.isAllBold = false;
+    this.#paragraph.text.add(shown, "line");
   }
 
   #stretch: Stretch<CharacterFormat> | null = null;
