@@ -43,5 +43,10 @@ export function countWere(count: number, noun: string, where = ""): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}${where === "" ? "" : ` ${where}`} ${count === 1 ? "was" : "were"}`;
 }
 
+/** Warnings about charts, sheets and other objects of other programs that a file contains; none if there are none. */
+export function embeddedWarnings(objects: number): readonly string[] {
+  return objects === 0 ? [] : [`${countWere(objects, "embedded object")} not read, such as a chart or a sheet.`];
+}
+
 /** Message for a file without a visible character. */
 export const NO_TEXT = "The file holds no text.";

@@ -172,6 +172,18 @@ describe("a document of Word 97", () => {
     ]);
   });
 
+  test("says how many objects of other programs were not read", async () => {
+    const read = async (folders: readonly string[]) =>
+      (await textOf("a.doc", doc([plain("x")], {}, { folders }))).warnings;
+    expect(await read(["ObjectPool", "_1094"])).toEqual([
+      "1 embedded object was not read, such as a chart or a sheet.",
+    ]);
+    expect(await read(["ObjectPool", "_1094", "_1095"])).toEqual([
+      "2 embedded objects were not read, such as a chart or a sheet.",
+    ]);
+    expect(await read(["Macros"])).toEqual([]);
+  });
+
   test("that is encrypted, or of Word 95, is named so", async () => {
     const encrypted = await readNamed("a.doc", doc([plain("x")], {}, { flags: 0x0100 }));
     expect((encrypted as ReadFailure).message).toContain("encrypted");
@@ -217,7 +229,15 @@ describe("a presentation of PowerPoint 97", () => {
   });
 
   test("that is encrypted is named so", async () => {
-    expect(((await readNamed("a.ppt", ppt(SLIDES, [], true))) as ReadFailure).message).toContain("encrypted");
+    const read = await readNamed("a.ppt", ppt(SLIDES, [], { isEncrypted: true }));
+    expect((read as ReadFailure).message).toContain("encrypted");
+  });
+
+  test("says how many objects of other programs were not read", async () => {
+    expect((await textOf("a.ppt", ppt(SLIDES, [], { embedded: 2 }))).warnings).toEqual([
+      "2 embedded objects were not read, such as a chart or a sheet.",
+    ]);
+    expect((await textOf("a.ppt", ppt(SLIDES))).warnings).toEqual([]);
   });
 });
 

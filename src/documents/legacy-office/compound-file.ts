@@ -9,6 +9,7 @@ const HEADER_TABLE_ENTRIES = 109;
 const ENTRY_BYTES = 128;
 /** Highest number of a sector; greater numbers mark the end of a chain and unused sectors. */
 const SECTOR_MAX = 0xfffffffa;
+const FOLDER = 1;
 const STREAM = 2;
 const ROOT = 5;
 
@@ -62,6 +63,11 @@ export class CompoundFile {
     if (entry === undefined) return null;
     const whole = entry.bytes < this.#miniBelow ? this.#miniChain(entry.start) : this.#chain(entry.start);
     return whole.subarray(0, entry.bytes);
+  }
+
+  /** The names of the folders. */
+  folders(): readonly string[] {
+    return this.#entries.filter(({ kind }) => kind === FOLDER).map(({ name }) => name);
   }
 
   /**

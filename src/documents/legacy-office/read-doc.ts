@@ -1,9 +1,9 @@
 // Reads a Word document of Word 97 to 2003 (DOC; [MS-DOC]): the body with tables, then notes, comments, headers and
 // text boxes. The text lies in pieces of the file; doc-properties.ts knows how it is formatted.
 
-import type { ReadFailure } from "../../ports/document-reader.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
-import { ENCRYPTED, type ReadDocument } from "../document.ts";
+import { ENCRYPTED, embeddedWarnings, type ReadDocument } from "../document.ts";
 import { listItem } from "../office/lists.ts";
 import { ScriptedText } from "../office/scripted-text.ts";
 import { type Cell, TableRows } from "../office/table.ts";
@@ -40,6 +40,8 @@ const FORM_FIELD = 0x01;
 const NOTE = 0x02;
 const COMMENT = 0x05;
 const HYPHEN = 0x1e;
+/** Names of the folders with objects of other programs. */
+const EMBEDDED = /^_\d+$/;
 /** Number of heading styles, which are the styles 1 to 9. */
 const HEADINGS = 9;
 const HEADING_LEVEL_MAX = 6;
@@ -59,7 +61,9 @@ export function readDoc(bytes: Uint8Array, limits = READING_LIMITS): ReadDocumen
     }
     const table = file.stream((flags & HAS_TABLE_1) === 0 ? "0Table" : "1Table");
     if (table === null) refuse("The file is damaged: the list of its parts is missing.");
-    return new DocReader({ text, table, data: file.stream("Data") }, new Budget(limits)).read();
+    const read = new DocReader({ text, table, data: file.stream("Data") }, new Budget(limits)).read();
+    const objects = file.folders().filter((name) => EMBEDDED.test(name)).length;
+    return read instanceof ReadFailure ? read : { ...read, warnings: embeddedWarnings(objects) };
   });
 }
 

@@ -1,9 +1,9 @@
 // Reads a presentation of PowerPoint 97 to 2003 (PPT; [MS-PPT]): title, texts and notes of each slide. The file may
 // contain former versions of slides, so they are found by the list of the last save.
 
-import type { ReadFailure } from "../../ports/document-reader.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { Budget, outcomeOf, READING_LIMITS, refuse } from "../budget.ts";
-import { ENCRYPTED, type ReadDocument } from "../document.ts";
+import { ENCRYPTED, embeddedWarnings, type ReadDocument } from "../document.ts";
 import { ScriptedText } from "../office/scripted-text.ts";
 import { onOneLine, readable, TextWriter } from "../text-writer.ts";
 import { CompoundFile } from "./compound-file.ts";
@@ -21,6 +21,7 @@ const RECORD = {
   styles: 4001,
   text: 4008,
   slideList: 4080,
+  embeddedObject: 4113,
   userEdit: 4085,
   persistDirectory: 6002,
   textBox: 0xf00d,
@@ -88,7 +89,12 @@ class Presentation {
       this.budget.checkTime();
       this.#write(slide, at + 1, notes, writer);
     }
-    return writer.document(null);
+    const read = writer.document(null);
+    return read instanceof ReadFailure ? read : { ...read, warnings: embeddedWarnings(this.#embeddedObjects()) };
+  }
+
+  #embeddedObjects(): number {
+    return [...this.#places.values()].filter((at) => recordAt(this.stream, at)?.type === RECORD.embeddedObject).length;
   }
 
   #write(slide: ListedSlide, number: number, notes: ReadonlyMap<number, ListedSlide>, writer: TextWriter): void {
