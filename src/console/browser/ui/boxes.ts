@@ -21,3 +21,13 @@ export function boxAround(
 export function areApart(one: Box, other: Box): boolean {
   return one.right < other.left || one.left > other.right || one.bottom < other.top || one.top > other.bottom;
 }
+
+/** The middle of a rectangle. */
+export function middleOf({ left, right, top, bottom }: Box): PlanePoint {
+  return { x: (left + right) / 2, y: (top + bottom) / 2 };
+}
+
+/** Whether a rectangle lies inside a picture, so many units away from its edges. */
+export function isInside({ left, right, top, bottom }: Box, width: number, height: number, edge: number): boolean {
+  return left >= edge && top >= edge && right <= width - edge && bottom <= height - edge;
+}

@@ -6,8 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../core/i18n.ts";
 import { isDark } from "../core/theme.ts";
 import { Button } from "./button.tsx";
-import { draw, type ShownPoint, type ShownRegion } from "./draw-points.ts";
+import { draw, type ShownPoint } from "./draw-points.ts";
 import { Lasso } from "./icons.ts";
+import type { ShownRegion } from "./islands.ts";
 import {
   moved,
   onCanvas,

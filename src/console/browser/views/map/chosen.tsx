@@ -1,13 +1,13 @@
 // The memories that the map shows or that are selected on it, as a list with actions on all that are selected.
 
 import type { MapPoint, Memory } from "../../core/calls.ts";
-import { countText } from "../../core/format.ts";
+import { countText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
 import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Lasso, X } from "../../ui/icons.ts";
-import { Ago, Card } from "../../ui/pieces.tsx";
+import { Card } from "../../ui/pieces.tsx";
 import { Skeleton } from "../../ui/states.tsx";
 import { BulkBar } from "../memories/bulk-bar.tsx";
 import { nameOf } from "../shared/memory-names.ts";
@@ -30,7 +30,7 @@ interface ChosenProps extends ListProps {
 export function Chosen({ count, read, clear, ...list }: ChosenProps) {
   return (
     <Card
-      class="chosen"
+      class="on-map chosen"
       title={countText(count, "1 selected", "{n} selected")}
       icon={Lasso}
       actions={<Button size="small" kind="ghost" icon={X} label={t("Clear the selection")} run={clear} />}
@@ -73,17 +73,14 @@ function Row({ memory, colour, look }: RowProps) {
       <span class="legend-dot" style={{ background: `var(--${colour})` }} />
       <a
         href={to(["memories", memory.id])}
-        class="cut"
+        class="two-lines"
         dir="auto"
-        title={nameOf(memory)}
+        title={timeText(memory.created_at)}
         onFocus={() => look(memory.id)}
         onBlur={() => look(null)}
       >
         {nameOf(memory)}
       </a>
-      <span class="fine">
-        <Ago time={memory.created_at} />
-      </span>
     </li>
   );
 }

@@ -48,25 +48,32 @@ export default function MemoryMap() {
       <PageHead
         title={t("Map")}
         text={t("Each point is a memory. Memories about similar things lie close together.")}
+        actions={
+          <div class="filters even map-filters" role="search" aria-label={t("Filters")}>
+            <Field
+              name="by"
+              label={t("Colour")}
+              quiet
+              value={by}
+              options={[
+                ["type", t("Colour by type")],
+                ...(isConfined ? [] : ([["userId", t("Colour by user")]] as const)),
+                ["month", t("Colour by month")],
+                ["currency", t("Colour by validity")],
+              ]}
+              onValue={(one) => setFilters({ by: one })}
+            />
+            {!isConfined && (
+              <UserField
+                quiet
+                placeholder={t("Any user")}
+                value={userId}
+                onValue={(one) => setFilters({ userId: one })}
+              />
+            )}
+          </div>
+        }
       />
-      <div class="filters even" role="search" aria-label={t("Filters")}>
-        <Field
-          name="by"
-          label={t("Colour")}
-          quiet
-          value={by}
-          options={[
-            ["type", t("Colour by type")],
-            ...(isConfined ? [] : ([["userId", t("Colour by user")]] as const)),
-            ["month", t("Colour by month")],
-            ["currency", t("Colour by validity")],
-          ]}
-          onValue={(one) => setFilters({ by: one })}
-        />
-        {!isConfined && (
-          <UserField quiet placeholder={t("Any user")} value={userId} onValue={(one) => setFilters({ userId: one })} />
-        )}
-      </div>
       <Loaded from={map} lines={10}>
         {(places) => <Shown key={userId} places={places} by={by} userId={userId} />}
       </Loaded>
@@ -160,7 +167,7 @@ function Shown({ places, by, userId }: ShownProps) {
   const lookedAt = looked === null ? -1 : shown.findIndex((point) => point.memory_id === looked);
   const open = (point: MapPoint | undefined) => point !== undefined && go(["memories", point.memory_id]);
   return (
-    <div class={chosen.size > 0 ? "map-view has-chosen" : "map-view"}>
+    <div class="map-view">
       <Card class="map">
         <Points
           label={t("Map of {n} memories. Arrow keys go from one to the next, Enter opens it, Space selects it.", {
@@ -198,7 +205,7 @@ function Shown({ places, by, userId }: ShownProps) {
       {chosen.size > 0 ? (
         <Chosen count={chosen.size} clear={() => setChosen(new Set())} {...list} />
       ) : (
-        <Card title={t("All on the map")} class="map-list">
+        <Card title={t("All on the map")} class="on-map">
           <MemoryList {...list} />
         </Card>
       )}
