@@ -40,6 +40,8 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
   test("a model of another server is added, tested, offered to projects and deleted, and a refusal names its field", async () => {
     await goTo(page, "#/models");
     await page.getByRole("row", { name: "mneme-e5-small" }).getByText("built in").waitFor();
+    await page.getByRole("row", { name: "mneme-e5-small" }).getByText("1 project", { exact: true }).waitFor();
+    await page.getByRole("row", { name: "mneme-reranker-minilm-l6" }).getByText("by default").waitFor();
     await page.getByRole("button", { name: "Add a model" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Provider API").selectOption("tei");
@@ -145,11 +147,14 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     expect(await page.locator("ins").allTextContents()).toEqual(["220"]);
     expect(await page.locator("del").allTextContents()).toEqual(["114"]);
     await page.getByRole("tab", { name: "History 2" }).waitFor();
-    // a short text is the heading, and does not stand below it once more
-    await page.getByRole("tab", { name: "Overview" }).click();
+    // the text stands first, and a short one has its history below it
+    await page.getByRole("tab", { name: "Text" }).click();
     await page.getByRole("heading", { name: "The workshop is in room 220.", level: 1 }).waitFor();
-    expect(await page.getByRole("region", { name: "Text", exact: true }).count()).toBe(0);
-    await page.getByRole("button", { name: "Copy the text" }).waitFor();
+    const text = page.getByRole("region", { name: "Text", exact: true });
+    await text.getByText("The workshop is in room 220.").waitFor();
+    await text.getByRole("button", { name: "Copy the text" }).waitFor();
+    const [first, next] = [await text.boundingBox(), await page.getByRole("region", { name: "History" }).boundingBox()];
+    expect(first?.y).toBeLessThan(next?.y ?? 0);
   });
 
   test("settings say whether they are saved, and changes can be discarded", async () => {
@@ -212,6 +217,32 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     expect(changes).toContain("fast → hybrid");
     expect(changes).toContain("on → off");
     expect(changes).not.toContain("embedding model");
+    await page.getByText("No mode in common with the earlier run").waitFor();
+    await ended((await shown.mneme.call("POST", "/v1/cases/runs", { modes: ["hybrid"] })).body.id);
+    await goTo(page, "#/home");
+    await goTo(page, "#/cases");
+    await page.getByText("As good as the earlier run").waitFor();
+  });
+
+  test("the view of the server begins with what needs attention, and the rest opens", async () => {
+    const upload = new FormData();
+    upload.append("file", new File(["%PDF-1.7\nbroken"], "broken.pdf"));
+    const headers = { authorization: "Bearer ctx_test_key_0123456789abcdef" };
+    const request = new Request("http://mneme.test/v1/memories/upload", { method: "POST", headers, body: upload });
+    const { body: failed } = await shown.mneme.settled((await shown.mneme.send(request)).body.id);
+    await goTo(page, "#/system");
+    const attention = page.getByRole("region", { name: "Needs attention" });
+    await attention.getByText("1 memory could not be processed.").waitFor();
+    await attention.getByText("There is no backup yet.").waitFor();
+    expect(await page.locator("main section").first().getAttribute("aria-label")).toBe("Needs attention");
+    const parts = page.getByRole("region", { name: "Parts of the server" });
+    expect(await parts.getByText("Searches waiting").isVisible()).toBe(false);
+    await parts.getByText("Queues").click();
+    await parts.getByText("Searches waiting").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await attention.getByRole("link", { name: "See why" }).click();
+    await page.getByRole("row", { name: /broken\.pdf/ }).waitFor();
+    await shown.mneme.call("DELETE", `/v1/memories/${failed.id}`);
   });
 
   test("a language model is tested before it is saved", async () => {
@@ -224,7 +255,12 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
       },
     });
     await goTo(page, "#/settings?tab=llm");
-    expect(await page.getByRole("button", { name: "Test without saving" }).count()).toBe(0);
+    // without a model nothing is saved, tested or used
+    const ingestion = page.getByRole("switch", { name: /^Also use it for ingestion/ });
+    expect([await ingestion.isDisabled(), await ingestion.isChecked()]).toEqual([true, false]);
+    for (const name of ["Save", "Test connection", "Test without saving"])
+      expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
+    expect(await page.getByText("Saved", { exact: true }).count()).toBe(0);
     await page.getByLabel("Model", { exact: true }).fill("not-stored");
     await page.getByLabel("Address").fill(`http://127.0.0.1:${model.port}/v1`);
     await page.getByRole("button", { name: "Test without saving" }).click();
@@ -241,7 +277,15 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("alert").getByText("check the API key").waitFor();
     await page.reload();
     await page.getByRole("alert").getByText("check the API key").waitFor();
-    await shown.mneme.call("PUT", "/v1/project", { llm: { base_url: null, model: null } });
+
+    // one that is taken out leaves nothing in the fields
+    await goTo(page, "#/settings?tab=llm");
+    await page.getByText("In use: openai · stored").waitFor();
+    await page.getByRole("button", { name: "Remove the language model" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("not connected").waitFor();
+    expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("");
+    expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
     await model.stop(true);
   });
 
@@ -293,10 +337,9 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("button", { name: "Delete" }).click();
     const dialog = page.getByRole("dialog");
     // by default only the entry of the user is deleted
-    await dialog.getByText("Kept: 1 memory, 0 chats, 0 events.").waitFor();
+    expect(await dialog.getByRole("radio", { name: /entry only Kept: 1 memory\.$/ }).isChecked()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
-    await dialog.getByLabel("Also delete memories, chats and events").check();
-    await dialog.getByText("Deleted for good: 1 memory, 0 chats, 0 events.").waitFor();
+    await dialog.getByRole("radio", { name: /^Also delete.* Deleted for good: 1 memory\.$/ }).check();
     await dialog.getByLabel(/^Type/).fill("omar");
     await dialog.getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("row", { name: "Memories 1 0" }).waitFor();

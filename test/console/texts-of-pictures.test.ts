@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { distinctLabels } from "../../src/console/browser/ui/labels.ts";
 import { regionsOf } from "../../src/console/browser/views/map/regions.ts";
-import { headingOf } from "../../src/console/browser/views/memory/heading.ts";
+import { headingOf, isShort } from "../../src/console/browser/views/memory/heading.ts";
 import { wordChanges } from "../../src/console/browser/views/memory/word-changes.ts";
 
 describe("labels", () => {
@@ -85,28 +85,21 @@ describe("changes between two texts", () => {
 });
 
 describe("the heading of a memory", () => {
-  test("is a whole short text, uncut", () => {
+  test("is its title where that is not the beginning of the text", () => {
+    const title = "A title that is longer than what a heading takes of the text that stands below it";
+    expect(headingOf(title, "It was moved to room 220.")).toBe(title);
+    expect(headingOf("Room", undefined)).toBe("Room");
+  });
+
+  test("is one line of the beginning of the text, cut between words, because the text stands below it", () => {
     const text = "The workshop with the harbour team was moved from room 114 to room 220, and begins at 10:30.";
     for (const name of [text, "The workshop with the harbour team was moved from room 114 to room 220…"]) {
-      expect(headingOf(name, text)).toEqual({ heading: text, isWholeText: true });
+      expect(headingOf(name, text)).toBe("The workshop with the harbour team was moved from room 114…");
     }
+    expect(headingOf("First line Second line", "First line\nSecond line")).toBe("First line Second line");
   });
 
-  test("is the title where that is not the beginning of the text", () => {
-    expect(headingOf("Room", "It was moved to room 220.")).toEqual({ heading: "Room", isWholeText: false });
-  });
-
-  test("is the first sentence of a longer text, where the title cuts it", () => {
-    const first =
-      "The workshop with the harbour team was moved from room 114 to room 220, and it begins at half past ten.";
-    const { heading, isWholeText } = headingOf(`${first.slice(0, 72)}…`, `${first} ${"Bring the plans. ".repeat(20)}`);
-    expect([heading, isWholeText]).toEqual([first, false]);
-  });
-
-  test("is a line of a text with several lines, which stands below it, too", () => {
-    expect(headingOf("First line Second line", "First line\nSecond line")).toEqual({
-      heading: "First line Second line",
-      isWholeText: false,
-    });
+  test("of a short text leaves room for other parts below it, and of a long one it does not", () => {
+    expect([isShort("Short."), isShort(undefined), isShort("word ".repeat(200))]).toEqual([true, true, false]);
   });
 });

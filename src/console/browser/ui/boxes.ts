@@ -23,7 +23,7 @@ export function areApart(one: Box, other: Box): boolean {
 }
 
 /** The middle of a rectangle. */
-export function middleOf({ left, right, top, bottom }: Box): PlanePoint {
+export function middleOf({ left, right, top, bottom }: Box): { x: number; y: number } {
   return { x: (left + right) / 2, y: (top + bottom) / 2 };
 }
 

@@ -64,8 +64,8 @@ export function Card({ title, label = title, icon: Shown, actions, children, cla
 
 interface TabsProps {
   readonly label: string;
-  /** The count says how much there is behind a tab; undefined: not known. */
-  readonly tabs: readonly (readonly [name: string, title: string, count?: number | string | undefined] | false)[];
+  /** The count says how much there is behind a tab; null: it is being read, and its place is kept. */
+  readonly tabs: readonly (readonly [name: string, title: string, count?: number | string | null] | false)[];
   readonly current: string;
   /** Name of the filter of the address that stores the chosen tab. */
   readonly filter?: string;
@@ -118,7 +118,12 @@ export function Tabs({ label, tabs, current, filter = "tab" }: TabsProps) {
           onClick={() => setFilters({ [filter]: name })}
         >
           {title}
-          {count !== undefined && <span class="tab-count number"> {count}</span>}
+          {count !== undefined && (
+            <span class={count === null ? "tab-count unknown" : "tab-count number"} aria-hidden={count === null}>
+              {" "}
+              {count ?? 0}
+            </span>
+          )}
         </button>
       ))}
     </div>

@@ -19,7 +19,7 @@ export const WHOLE: Sight = { x: 0, y: 0, zoom: 1 };
 const ZOOM_MAX = 60;
 /** Share of the canvas that stays free around the whole plane. */
 const MARGIN = 0.16;
-const STRETCH_MAX = 2.6;
+const STRETCH_MAX = 3.6;
 /** Cells of the grid in which points are looked for, on each side. */
 const CELLS = 64;
 

@@ -48,12 +48,14 @@ interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly action?: ComponentChildren;
+  /** Whether it takes little room, because other parts of the view follow. */
+  readonly isBrief?: boolean;
 }
 
 /** A hint in place of missing content, with an action that adds some. */
-export function Empty({ icon: Shown, title, children, action }: EmptyProps) {
+export function Empty({ icon: Shown, title, children, action, isBrief = false }: EmptyProps) {
   return (
-    <div class="empty">
+    <div class={isBrief ? "empty brief" : "empty"}>
       <span class="empty-icon">
         <Shown size={22} aria-hidden="true" />
       </span>

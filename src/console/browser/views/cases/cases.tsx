@@ -16,7 +16,7 @@ import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { CaseDialog } from "./case-dialog.tsx";
 import { Outcome, useOutcomes } from "./outcomes.tsx";
-import { Runs } from "./runs.tsx";
+import { Runs, useRuns } from "./runs.tsx";
 
 /** Maximum number of memories of a case that the table names. */
 const NAMED_MAX = 3;
@@ -27,6 +27,10 @@ export default function Cases() {
   const [isAdding, setIsAdding] = useState(false);
   const cases = usePages((cursor, signal) => call("listCases", { query: { limit: 50, cursor }, signal }), []);
   const [outcomes, check] = useOutcomes();
+  const runs = useRuns();
+  // both at once, so that the table does not move when the runs are read
+  const isWaiting = runs.value === undefined && runs.error === undefined && cases.error === undefined;
+  const isRun = cases.items !== undefined && cases.items.length > 0;
   const add = (
     <Button kind={cases.items?.length === 0 ? "primary" : "plain"} icon={Plus} run={() => setIsAdding(true)}>
       {t("Add a case")}
@@ -50,7 +54,9 @@ export default function Cases() {
           query
         ),
     },
-    ...(mayRead ? [{ head: t("Result"), cell: (one: Case) => <Outcome of={outcomes.get(one.id)} /> }] : []),
+    ...(mayRead
+      ? [{ head: t("Result"), class: "outcome", cell: (one: Case) => <Outcome of={outcomes.get(one.id)} /> }]
+      : []),
     { head: t("Expected result"), cell: (one) => <Expected of={one} /> },
     {
       head: t("User"),
@@ -84,13 +90,11 @@ export default function Cases() {
         text={t("Questions whose answer you know. Run them before and after a change, and see what it did.")}
         actions={cases.items?.length !== 0 && add}
       />
-      {cases.items !== undefined && cases.items.length > 0 && (
-        <Runs check={mayRead ? () => check(cases.items ?? []) : null} />
-      )}
+      {isRun && !isWaiting && <Runs runs={runs} check={mayRead ? () => check(cases.items ?? []) : null} />}
       <Table
         caption={t("Cases")}
         columns={columns}
-        pages={cases}
+        pages={isWaiting ? { ...cases, items: undefined } : cases}
         keyOf={({ id }) => id}
         empty={
           <Empty

@@ -2,41 +2,45 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { CaseResult, CaseRun } from "../../core/calls.ts";
+import type { CaseResult, CaseRun, Listed } from "../../core/calls.ts";
 import { agoText, exactTimeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
-import { useResource } from "../../core/resource.ts";
+import { type Resource, useResource } from "../../core/resource.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/form.tsx";
 import { Play } from "../../ui/icons.ts";
 import { Card, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { MODES, type ModeName } from "../shared/memory-names.ts";
+import { FIGURES, isSameFigure } from "./differences.ts";
+import { Changes, modesText, setupText } from "./run-changes.tsx";
+import { Verdict } from "./verdict.tsx";
 
 /** Polling interval in milliseconds while a run is in progress. */
 const POLL_MS = 700;
 const RUNS_SHOWN = 20;
 
-const FIGURES = [
-  ["ndcg10", "nDCG@10", "Ranking quality from 0 to 1, where 1 is the best order"],
-  ["right_first", "Right first", "Share of the cases whose memory is the first result"],
-  ["refused_right", "Rightly refused", "Share of the cases without an answer that are correctly refused"],
-] as const;
+/** The newest runs, read again while one is in progress. */
+export function useRuns(): Resource<ListedRuns> {
+  return useResource(
+    (signal) => call("listCaseRuns", { query: { limit: RUNS_SHOWN }, signal }),
+    [],
+    ({ data }) => (data.some(({ status }) => status === "processing") ? POLL_MS : null),
+  );
+}
+
+type ListedRuns = Listed<CaseRun>;
 
 interface RunsProps {
+  readonly runs: Resource<ListedRuns>;
   /** Checks at each run, with a search per case, whether the cases pass; null if the key may not search. */
   readonly check: (() => Promise<void>) | null;
 }
 
 /** A card that starts runs and shows the figures of the latest one. */
-export function Runs({ check }: RunsProps) {
+export function Runs({ runs, check }: RunsProps) {
   const [modes, setModes] = useState<readonly ModeName[]>(["hybrid", "balanced"]);
   const [other, setOther] = useState("");
-  const runs = useResource(
-    (signal) => call("listCaseRuns", { query: { limit: RUNS_SHOWN }, signal }),
-    [],
-    ({ data }) => (data.some(({ status }) => status === "processing") ? POLL_MS : null),
-  );
   const toggle = (name: ModeName) => {
     const chosen = MODES.map(([mode]) => mode).filter((mode) => (mode === name) !== modes.includes(mode));
     setModes(chosen.length === 0 ? [name] : chosen);
@@ -86,24 +90,18 @@ interface LatestProps {
 }
 
 function Latest({ all, hasAll, other, setOther }: LatestProps) {
-  const [latest, ...earlier] = all;
-  if (latest === undefined) return null;
-  if (latest.status === "failed")
+  const [newest] = all;
+  if (newest === undefined) return null;
+  if (newest.status === "failed")
     return (
       <div class="problem" role="alert">
-        <p>{latest.error?.message}</p>
+        <p>{newest.error?.message}</p>
       </div>
     );
-  if (latest.status === "processing") {
-    const label = t("{done} of {total} searches", { done: latest.done, total: latest.total });
-    return (
-      <div class="evidence" role="status">
-        <span>{label}</span>
-        <Meter label={label} share={latest.total === 0 ? 0 : latest.done / latest.total} />
-      </div>
-    );
-  }
-  const comparable = earlier.filter(({ status }) => status === "completed");
+  // while a run is in progress, the one before it stays, so that nothing below moves
+  const isRunning = newest.status === "processing";
+  const [latest, ...comparable] = all.filter(({ status }) => status === "completed");
+  if (latest === undefined) return isRunning && <Progress run={newest} />;
   const compared = comparable.find(({ id }) => id === other) ?? comparable[0];
   const numberOf = (run: CaseRun) => all.length - all.indexOf(run);
   return (
@@ -130,6 +128,7 @@ function Latest({ all, hasAll, other, setOther }: LatestProps) {
           </div>
         )}
       </div>
+      {isRunning ? <Progress run={newest} /> : <Verdict latest={latest} before={compared} />}
       {compared !== undefined && <Changes latest={latest} before={compared} />}
       <div class="table-frame">
         <table class="figures">
@@ -164,80 +163,21 @@ function Latest({ all, hasAll, other, setOther }: LatestProps) {
   );
 }
 
+/** How far a run is. */
+function Progress({ run: { done, total } }: { readonly run: CaseRun }) {
+  const label = t("{done} of {total} searches", { done, total });
+  return (
+    <div class="verdict in-progress" role="status">
+      <span>{label}</span>
+      <Meter label={label} share={total === 0 ? 0 : done / total} />
+    </div>
+  );
+}
+
 /** What is named a run: its number, if all runs are known, and how long ago it was. */
 function nameOf(run: CaseRun, number: number | null): string {
   const ago = agoText(run.created_at);
   return number === null ? t("Run, {ago}", { ago }) : t("Run {n}, {ago}", { n: number, ago });
-}
-
-function modesText({ modes }: CaseRun): string {
-  return modes === null ? t("own mode of each case") : modes.join(", ");
-}
-
-/** The models and the settings of a run in one line. */
-function setupText({ setup }: CaseRun): string {
-  if (setup === null) return t("models and settings were not stored yet");
-  return SETUP.filter(([name]) => name !== "superseding")
-    .map(([name, , text]) => text(setup[name]))
-    .filter((part) => part !== "")
-    .join(" · ");
-}
-
-type Setup = NonNullable<CaseRun["setup"]>;
-
-/** What decides how a run searches: its name, and a value as people read it. */
-const SETUP: readonly (readonly [keyof Setup, string, (value: Setup[keyof Setup]) => string])[] = [
-  ["embedder", "embedding model", (value) => String(value)],
-  ["reranker", "reranker", (value) => (value === null ? "" : String(value))],
-  ["min_evidence", "minimum evidence", (value) => t("evidence from {n} %", { n: Math.round(Number(value) * 100) })],
-  ["superseding", "relations", (value) => t(String(value))],
-  ["default_mode", "default mode", () => ""],
-];
-
-/** What is different between two runs: modes, models, settings, and the cases. */
-function Changes({ latest, before }: { readonly latest: CaseRun; readonly before: CaseRun }) {
-  const changes: (readonly [string, string, string])[] = [];
-  if (modesText(latest) !== modesText(before)) changes.push([t("modes"), modesText(before), modesText(latest)]);
-  if (latest.setup !== null && before.setup !== null) {
-    for (const [name, title, text] of SETUP) {
-      const [old, now] = [before.setup[name], latest.setup[name]];
-      if (old === now || (name === "default_mode" && latest.modes !== null)) continue;
-      const shown = (value: typeof old) => text(value) || String(value ?? t("default"));
-      changes.push([t(title), shown(old), shown(now)]);
-    }
-  }
-  const isSame = (latest.results ?? []).every((result) => {
-    const old = before.results?.find(({ mode }) => mode === result.mode);
-    return old === undefined || FIGURES.every(([name]) => old[name] === result[name]);
-  });
-  const casesOf = (run: CaseRun) => Math.max(0, ...(run.results ?? []).map(({ cases }) => cases));
-  if (casesOf(latest) !== casesOf(before)) changes.push([t("cases"), `${casesOf(before)}`, `${casesOf(latest)}`]);
-  if (changes.length === 0)
-    return (
-      <p class="run-changes fine">
-        {isSame
-          ? t("Same modes, models and settings, and the same figures.")
-          : t("Same modes, models and settings: a difference comes from the memories or the cases.")}
-      </p>
-    );
-  return (
-    <dl class="run-changes">
-      {changes.map(([title, old, now]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>
-            <span class="fine">{old}</span> → <strong>{now}</strong>
-          </dd>
-        </div>
-      ))}
-      {isSame && (
-        <div>
-          <dt>{t("figures")}</dt>
-          <dd>{t("unchanged")}</dd>
-        </div>
-      )}
-    </dl>
-  );
 }
 
 interface RowProps {
@@ -277,7 +217,7 @@ function Figure({ value, before, isShare }: FigureProps) {
   if (value === null) return <span class="fine">–</span>;
   const shown = (figure: number) => (isShare ? `${Math.round(figure * 100)} %` : figure.toFixed(3));
   const difference = before === null ? 0 : value - before;
-  const isSame = Math.abs(difference) < 0.0005;
+  const isSame = isSameFigure(value, before ?? value);
   return (
     <span class="figure">
       {!isSame && (

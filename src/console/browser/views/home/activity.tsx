@@ -40,7 +40,7 @@ export function Activity() {
     () => POLL_MS,
   );
   return (
-    <section class="stack" aria-label={t("Activity")}>
+    <section class="stack activity" aria-label={t("Activity")}>
       <div class="row between">
         <h2 class="section-title">{t("Activity")}</h2>
         <div class="row">

@@ -43,7 +43,9 @@ export function FirstSteps() {
     };
   }, []);
   const found = state.value;
-  if (isClosed || found === undefined) return null;
+  if (isClosed) return null;
+  // its place is kept while it is read, if it was shown the last time
+  if (found === undefined) return <Waiting />;
   const steps: readonly Step[] = [
     ...(known !== null && mayAdd(known)
       ? [{ title: t("Add a memory"), href: to(["memories"], { add: "text" }), isDone: found.hasMemory }]
@@ -63,12 +65,16 @@ export function FirstSteps() {
   ];
   const next = steps.find(({ isDone }) => !isDone);
   const done = steps.filter(({ isDone }) => isDone).length;
-  if (steps.length === 0 || (done === steps.length && !found.hasSample)) return null;
+  if (steps.length === 0 || (done === steps.length && !found.hasSample)) {
+    keepPreference("steps", "done");
+    return null;
+  }
   const close = () => {
     keepPreference("steps", "closed");
     setIsClosed(true);
   };
   const hasFew = steps.length - done <= 1;
+  keepPreference("steps", hasFew ? "few" : "many");
   const progress = <span class="fine">{t("{n} of {total} done", { n: done, total: steps.length })}</span>;
   const end = <Button kind="ghost" size="small" icon={X} label={t("Close the checklist")} run={close} />;
   const maySample = known?.memoriesWrite === true && known.memoriesRead;
@@ -120,6 +126,11 @@ export function FirstSteps() {
       )}
     </Card>
   );
+}
+
+function Waiting() {
+  const last = preference("steps");
+  return last === "few" || last === "many" ? <div class={`card first-steps-wait ${last}`} /> : null;
 }
 
 interface SampleProps {

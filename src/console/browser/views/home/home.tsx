@@ -9,7 +9,7 @@ import { go, to } from "../../core/router.ts";
 import { mayAdd, mayAsk, project, rights } from "../../core/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { Brain, FlaskConical, MessageSquare, Plus } from "../../ui/icons.ts";
-import { Ago, Badge, Card, Id, Meter, PageHead } from "../../ui/pieces.tsx";
+import { Ago, Badge, Card, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
@@ -28,10 +28,9 @@ const POLL_MS = 20_000;
 export default function Home() {
   const known = rights.value;
   return (
-    <div class="view">
+    <div class="view home">
       <PageHead
         title={project.value?.name ?? t("Home")}
-        text={project.value === null ? undefined : <Id text={project.value.id} />}
         actions={
           <>
             {known?.memoriesRead && (
@@ -94,7 +93,7 @@ function AskBox() {
 function Plan() {
   const usage = useResource((signal) => call("getUsage", { signal }), []);
   return (
-    <Loaded from={usage} lines={2}>
+    <Loaded from={usage} lines={5}>
       {(value) => (
         <section class="stack tight" aria-label={t("Plan")}>
           <h2 class="section-title">{t("Plan {name}", { name: value.plan })}</h2>
@@ -159,7 +158,7 @@ function Newest() {
             <ul class="list rows">
               {data.map((memory) => (
                 <li key={memory.id}>
-                  <a href={to(["memories", memory.id])} class="cut" dir="auto">
+                  <a href={to(["memories", memory.id])} class="two-lines" dir="auto">
                     {nameOf(memory)}
                   </a>
                   {memory.status !== "completed" && <StatusBadge memory={memory} />}
@@ -190,7 +189,7 @@ function Chats() {
             <ul class="list rows">
               {data.map((chat) => (
                 <li key={chat.id}>
-                  <a href={to(["ask", chat.id])} class="cut" dir="auto">
+                  <a href={to(["ask", chat.id])} class="two-lines" dir="auto">
                     {chat.title ?? t("Untitled chat")}
                   </a>
                   {chat.userId !== null && <Badge>{chat.userId}</Badge>}

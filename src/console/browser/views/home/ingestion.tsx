@@ -40,15 +40,15 @@ export function Ingestion() {
           <Tile label={t("Being processed")} value={processing} status="processing" />
           <Tile label={t("Failed")} value={failed} status="failed">
             {failed > 0 && (
-              <div class="row">
+              <div class="row tile-actions">
+                <a class="fine why" href={to(["memories"], { status: "failed" })}>
+                  {t("See why")}
+                </a>
                 {rights.value?.memoriesWrite && (
                   <Button size="small" icon={RotateCcw} run={retry}>
                     {t("Retry all")}
                   </Button>
                 )}
-                <a class="fine why" href={to(["memories"], { status: "failed" })}>
-                  {t("See why")}
-                </a>
               </div>
             )}
           </Tile>
@@ -67,7 +67,7 @@ interface TileProps {
 
 function Tile({ label, value, status, children }: TileProps) {
   return (
-    <div class="tile">
+    <div class={children ? "tile with-actions" : "tile"}>
       <p class="tile-label">{label}</p>
       <p class={`tile-value number ${status === "failed" && value > 0 ? "bad" : ""}`}>
         <a href={to(["memories"], { status })}>{numberText(value)}</a>

@@ -45,7 +45,15 @@ export function MapCard() {
     [legend],
   );
   const looked = pointed === null ? undefined : points[pointed.at];
-  if (map.value === undefined || map.value.total === 0) return null;
+  if (map.value?.total === 0 || (map.value === undefined && map.error !== undefined)) return null;
+  if (map.value === undefined) {
+    // as high as the map, so that nothing moves when that is read
+    return (
+      <Card class="map" title={t("Map")} icon={MapIcon}>
+        <div class="map-waits" role="status" aria-label={t("Loading")} />
+      </Card>
+    );
+  }
   if (points.length === 0) {
     return (
       <Card class="map" title={t("Map")} icon={MapIcon}>

@@ -100,7 +100,8 @@ export const COLUMNS: readonly MemoryColumn[] = [
     sortBy: ({ created_at }) => created_at,
   },
 ];
-const SHOWN_FIRST = ["status", "type", "tags", "user", "created"];
+/** A status that is not `completed` stands beside the name, too, so that its column is not needed at first. */
+const SHOWN_FIRST = ["type", "tags", "user", "created"];
 
 /** The names of the visible columns, which the browser stores, and a function that changes them. */
 export function useColumns(): [readonly string[], (columns: readonly string[]) => void] {

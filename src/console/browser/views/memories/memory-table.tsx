@@ -16,7 +16,7 @@ import { StatusBadge } from "../shared/status.tsx";
 import { COLUMNS, type MemoryColumn } from "./columns.tsx";
 import { useIsNarrow, useVirtual } from "./rows.ts";
 
-const ROW_PX = 44;
+const ROW_PX = 48;
 /** Height of a row on a narrow window, where it is a title with a line of attributes. */
 const CARD_PX = 68;
 const HEAD_PX = 38;
@@ -107,6 +107,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
     ? [onSelected !== null && "2.75rem", "minmax(0, 1fr)"]
     : [onSelected !== null && "1.5rem", "minmax(14rem, 1fr)", ...columns.map(({ width }) => width)];
   const shown = isNarrow ? [] : columns;
+  const hasStatus = columns.some(({ name }) => name === "status");
   const least = isNarrow
     ? 0
     : tracks.map((track) => (track ? leastOf(track) : 0)).reduce((sum, rem) => sum + rem + 1, 1);
@@ -194,9 +195,15 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                 )}
                 <div role="cell" class="stack-lines">
                   <span class="name-line">
-                    <a href={to(["memories", memory.id])} class="cut" dir="auto" title={name}>
+                    <a
+                      href={to(["memories", memory.id])}
+                      class={isNarrow || memory.error !== undefined ? "cut" : "two-lines"}
+                      dir="auto"
+                      title={name}
+                    >
                       {name}
                     </a>
+                    {!isNarrow && !hasStatus && memory.status !== "completed" && <StatusBadge memory={memory} />}
                     {memory.superseded_by !== null && <Badge>{t("superseded")}</Badge>}
                   </span>
                   {!isNarrow && memory.error !== undefined && <Reason memory={memory} />}

@@ -58,6 +58,7 @@ function Shown({ memory, graph }: { readonly memory: Memory; readonly graph: Mem
     return (
       <Card>
         <Empty
+          isBrief
           icon={Network}
           title={t("No entities in this memory")}
           action={<LinkButton href={to(["graph"])}>{t("Open the project's graph")}</LinkButton>}

@@ -66,6 +66,7 @@ export function MemoryFacts({ memory }: { readonly memory: Memory }) {
           [t("Stored"), timeText(memory.created_at)],
           [t("Changed"), isUpdated && timeText(memory.updated_at)],
           [t("Expires"), memory.expires_at && timeText(memory.expires_at)],
+          [t("Id"), <Id key="id" text={memory.id} />],
         ]}
       />
       {source?.is_kept === true && <Original memory={memory} />}

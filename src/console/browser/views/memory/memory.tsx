@@ -11,7 +11,7 @@ import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { ArrowLeft, FlaskConical, Pencil, RotateCcw, Trash2 } from "../../ui/icons.ts";
-import { Card, CopyButton, Id, PageHead, Snippet, Tabs } from "../../ui/pieces.tsx";
+import { Card, PageHead, Snippet, Tabs } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { nameOf } from "../shared/memory-names.ts";
@@ -20,11 +20,11 @@ import { ContainerParts } from "./container-parts.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 import { MemoryEntities } from "./entities.tsx";
 import { MemoryFacts } from "./facts.tsx";
-import { headingOf } from "./heading.ts";
+import { headingOf, isShort } from "./heading.ts";
 import { MemoryHistory } from "./history.tsx";
 import { Nearby } from "./nearby.tsx";
 import { Relations } from "./relations.tsx";
-import { isPassageNamed, MemoryText } from "./text.tsx";
+import { MemoryText } from "./text.tsx";
 
 /** Polling interval in milliseconds while the memory is being processed. */
 const POLL_MS = 1_500;
@@ -68,7 +68,7 @@ function Shown({ memory, reload, set }: ShownProps) {
   const mayWrite = rights.value?.memoriesWrite === true;
   const tab = filterOf("tab") || "text";
   const relations = memory.relations ?? [];
-  const { heading, isWholeText } = headingOf(nameOf(memory), memory.content);
+  const isOverview = tab === "text" && isShort(memory.content);
   const history = usePages<HistoryEntry>(
     (cursor, signal) =>
       call("getMemoryHistory", { params: { id: memory.id }, query: { cursor, limit: HISTORY_PAGE }, signal }),
@@ -87,18 +87,9 @@ function Shown({ memory, reload, set }: ShownProps) {
             <ArrowLeft size={14} aria-hidden="true" /> {t("Memories")}
           </a>
         }
-        title={heading}
+        title={headingOf(nameOf(memory), memory.content)}
         isSentence
-        text={
-          <span class="row">
-            <StatusBadge memory={memory} /> <Id text={memory.id} />
-            {isWholeText && (
-              <span class="copy-text">
-                <CopyButton text={memory.content} label={t("Copy the text")} />
-              </span>
-            )}
-          </span>
-        }
+        text={memory.status !== "completed" && <StatusBadge memory={memory} />}
         actions={
           <>
             {memory.status === "completed" && (
@@ -156,24 +147,24 @@ function Shown({ memory, reload, set }: ShownProps) {
         label={t("Parts of the memory")}
         current={tab}
         tabs={[
-          ["text", isWholeText ? t("Overview") : t("Text")],
+          ["text", t("Text")],
           ["relations", t("Relations"), relations.length],
-          ["history", t("History"), versions],
-          ["graph", t("Graph"), graph.value?.entities.length],
+          ["history", t("History"), versions ?? null],
+          ["graph", t("Graph"), graph.value?.entities.length ?? null],
           ["json", "JSON"],
         ]}
       />
       <div class="memory">
         <div class="stack">
-          {tab === "text" && (!isWholeText || isPassageNamed()) && <MemoryText memory={memory} />}
+          {tab === "text" && <MemoryText memory={memory} />}
           {tab === "text" && memory.parts !== undefined && memory.parts.total > 0 && <ContainerParts memory={memory} />}
-          {tab === "text" && isWholeText && graph.value?.entities.length !== 0 && (
-            <MemoryEntities memory={memory} graph={graph} isBrief />
-          )}
-          {tab === "text" && isWholeText && (history.items?.length ?? 0) > 1 && (
+          {isOverview && (history.items?.length ?? 0) > 1 && (
             <MemoryHistory memory={memory} pages={history} reload={reload} />
           )}
-          {(tab === "relations" || (tab === "text" && isWholeText && relations.length > 0)) && (
+          {isOverview && (graph.value?.entities.length ?? 0) > 0 && (
+            <MemoryEntities memory={memory} graph={graph} isBrief />
+          )}
+          {(tab === "relations" || (isOverview && relations.length > 0)) && (
             <Relations memory={memory} reload={reload} />
           )}
           {tab === "history" && <MemoryHistory memory={memory} pages={history} reload={reload} />}

@@ -41,7 +41,7 @@ export function Nearby({ memory: { id, userId } }: { readonly memory: Memory }) 
       <ul class="list rows">
         {memories.map((one) => (
           <li key={one.id}>
-            <a href={to(["memories", one.id])} class="cut" dir="auto">
+            <a href={to(["memories", one.id])} class="two-lines" dir="auto">
               {nameOf(one)}
             </a>
             {one.userId !== null && <Badge>{one.userId}</Badge>}

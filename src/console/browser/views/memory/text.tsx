@@ -27,7 +27,7 @@ export function MemoryText({ memory: { content } }: { readonly memory: Memory })
       <div class="row between text-head">
         <span class="fine">{countText(content.length, "1 character", "{n} characters")}</span>
         <span class="row">
-          {dialogue === null && (
+          {dialogue === null && content.includes("\n") && (
             <span class="segments" role="group" aria-label={t("Shown as")}>
               <Button size="small" pressed={!isMarkdown} run={() => setFilters({ as: null })}>
                 {t("Text")}
@@ -86,11 +86,6 @@ function WithPassage({ content, start, end }: Passage & { readonly content: stri
       {shown.slice(end - from).join("")}
     </p>
   );
-}
-
-/** Whether the address names a passage, which is then highlighted. */
-export function isPassageNamed(): boolean {
-  return passageInAddress() !== null;
 }
 
 function passageInAddress(): Passage | null {

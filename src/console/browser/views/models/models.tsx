@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { InstalledModel } from "../../core/calls.ts";
-import { numberText } from "../../core/format.ts";
+import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
@@ -19,6 +19,8 @@ import { CalibrationState, ModelState } from "./model-state.tsx";
 const POLL_MS = 2_000;
 const MODELS_MAX = 100;
 const LANGUAGES_SHOWN = 4;
+/** Maximum number of projects that are named. */
+const NAMED_USERS = 3;
 const KINDS = { built_in: "built in", installed: "added files", remote: "other server" } as const;
 const TASKS = { embed: "embeddings", rerank: "reranker", read: "reader" } as const;
 
@@ -75,7 +77,7 @@ export default function Models() {
                       key={model.id}
                       model={model}
                       heads={heads}
-                      projects={projects.value ?? new Map()}
+                      projects={projects.value ?? (projects.error === undefined ? null : new Map())}
                       onChanged={models.reload}
                     />
                   ))}
@@ -107,12 +109,13 @@ function isInProgress({ status, calibration_job: job }: InstalledModel): boolean
 interface ModelRowProps {
   readonly model: InstalledModel;
   readonly heads: readonly string[];
-  readonly projects: ReadonlyMap<string, string>;
+  /** Names of projects by id; null: they are being read. */
+  readonly projects: ReadonlyMap<string, string> | null;
   readonly onChanged: () => void;
 }
 
 function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
-  const { id, task, kind, dimensions, tokens_max: tokens, languages, licence, source, remote, used_by: users } = model;
+  const { id, task, kind, dimensions, tokens_max: tokens, languages, licence, source, remote } = model;
   const about = [
     t(KINDS[kind]),
     dimensions !== null && t("{n} dimensions", { n: numberText(dimensions) }),
@@ -121,7 +124,7 @@ function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
   const origin = remote === null ? source : `${remote.api} · ${remote.base_url} · ${remote.model}`;
   const cells = [
     t(TASKS[task]),
-    users.length > 0 ? users.map((user) => projects.get(user) ?? user).join(", ") : <span class="fine">–</span>,
+    <UsedBy key="users" model={model} projects={projects} />,
     <span class="badges" key="status">
       <ModelState model={model} />
       {task !== "read" && <CalibrationState model={model} />}
@@ -155,6 +158,25 @@ function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
         <ModelActions model={model} onChanged={onChanged} />
       </td>
     </tr>
+  );
+}
+
+/** How many projects use a model, and their names. */
+function UsedBy({ model: { used_by: users, kind, task }, projects }: Pick<ModelRowProps, "model" | "projects">) {
+  if (users.length === 0) {
+    if (kind !== "built_in" || task === "embed") return <span class="fine">{t("no project")}</span>;
+    return <span title={t("Projects that have chosen no other one use it.")}>{t("by default")}</span>;
+  }
+  const names = users.slice(0, NAMED_USERS).map((user) => projects?.get(user) ?? user);
+  const others = users.length - names.length;
+  return (
+    <span class="stack-lines">
+      <span class="number">{countText(users.length, "1 project", "{n} projects")}</span>
+      <span class="fine" dir="auto">
+        {projects === null ? "…" : names.join(", ")}
+        {others > 0 && ` ${t("and {n} more", { n: others })}`}
+      </span>
+    </span>
   );
 }
 

@@ -55,22 +55,20 @@ export default function Projects() {
             head: t("Project"),
             class: "main-cell",
             cell: (project) => (
-              <span class="stack-lines">
-                <span class="row">
-                  {project.id === current.value?.id ? (
-                    <a dir="auto" href="#/home">
-                      {project.name}
-                    </a>
-                  ) : (
-                    <button type="button" class="link name-link" dir="auto" onClick={() => askToEnter(project)}>
-                      {project.name}
-                    </button>
-                  )}
-                  {project.id === current.value?.id && <Badge tone="accent">{t("current")}</Badge>}
+              <span class="person">
+                <span class="initial square" aria-hidden="true">
+                  <FolderKanban size={16} />
                 </span>
-                <code class="fine short-id" title={project.id}>
-                  {shortId(project.id)}
-                </code>
+                {project.id === current.value?.id ? (
+                  <a dir="auto" href="#/home">
+                    {project.name}
+                  </a>
+                ) : (
+                  <button type="button" class="link name-link" dir="auto" onClick={() => askToEnter(project)}>
+                    {project.name}
+                  </button>
+                )}
+                {project.id === current.value?.id && <Badge tone="accent">{t("current")}</Badge>}
               </span>
             ),
           },
@@ -154,11 +152,6 @@ export default function Projects() {
 
 /** The use of a project that was just created. */
 const UNUSED = { documents: 0, storage_bytes: 0, last_used_at: null };
-
-/** The end of an id, which differs in all projects, while the beginning is the time of creation. */
-function shortId(id: string): string {
-  return `…${id.slice(-8)}`;
-}
 
 async function copyId({ id }: Project): Promise<void> {
   await navigator.clipboard.writeText(id);

@@ -116,17 +116,15 @@ function Data({ project }: { readonly project: Project }) {
             <Id text={project.id} />
           </dd>
         </div>
-        {usage.value != null && <Used usage={usage.value} />}
+        {rights.value?.usage === true && usage.error === undefined && <Used usage={usage.value ?? null} />}
         {isAdmin && (
           <div>
             <dt>
               {t("Export")}
               <p class="hint">{t("Writes memories, users, chats and settings to a file, on the server.")}</p>
             </dt>
-            <dd class="row nowrap">
-              <code class="cut" dir="ltr">
-                {exportCommand(project)}
-              </code>
+            <dd class="command">
+              <code dir="ltr">{exportCommand(project)}</code>
               <CopyButton text={exportCommand(project)} small label={t("Copy the command")} />
             </dd>
           </div>
@@ -153,31 +151,46 @@ function exportCommand({ id }: Project): string {
   return `mneme export project.jsonl.gz --project ${id}`;
 }
 
-function Used({ usage }: { readonly usage: Usage }) {
-  const rows = [
-    [t("Memories"), usage.documents, numberText, ""],
-    [t("Storage"), usage.storage_bytes, bytesText, ""],
-    [t("Questions this month"), usage.queries, numberText, t("new count on {day}", { day: dayText(usage.period.end) })],
+/** What the project has used of its plan. @param usage null: it is being read */
+function Used({ usage }: { readonly usage: Usage | null }) {
+  const amounts = [
+    [t("Memories"), usage?.documents, numberText],
+    [t("Storage"), usage?.storage_bytes, bytesText],
+    [t("Questions this month"), usage?.queries, numberText],
   ] as const;
-  return rows.map(([label, { used, limit }, text, note]) => (
-    <div key={label}>
+  const day = usage === null ? "…" : dayText(usage.period.end);
+  return (
+    <div>
       <dt>
-        {label}
-        {note !== "" && <p class="hint">{note}</p>}
+        {t("Used of the plan")}
+        <p class="hint">{t("Questions are counted anew on {day}.", { day })}</p>
       </dt>
-      <dd class="used number">
-        <span>
-          {text(used)}{" "}
-          <span class="fine">{limit === null ? `· ${t("unlimited")}` : t("of {limit}", { limit: text(limit) })}</span>
-        </span>
-        {limit !== null && (
-          <Meter
-            label={label}
-            share={used / Math.max(1, limit)}
-            tone={used / Math.max(1, limit) > WARNING_SHARE ? "warn" : ""}
-          />
-        )}
+      <dd class="used">
+        {amounts.map(([label, quota, text]) => (
+          <div key={label}>
+            <p class="fine">{label}</p>
+            {quota === undefined ? <p>…</p> : <Amount label={label} quota={quota} text={text} />}
+          </div>
+        ))}
       </dd>
     </div>
-  ));
+  );
+}
+
+interface AmountProps {
+  readonly label: string;
+  readonly quota: Usage["queries"];
+  readonly text: (value: number) => string;
+}
+
+function Amount({ label, quota: { used, limit }, text }: AmountProps) {
+  const share = used / Math.max(1, limit ?? 1);
+  return (
+    <>
+      <p class="number">
+        {text(used)} {limit !== null && <span class="fine">{t("of {limit}", { limit: text(limit) })}</span>}
+      </p>
+      {limit !== null && <Meter label={label} share={share} tone={share > WARNING_SHARE ? "warn" : ""} />}
+    </>
+  );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { LlmTest } from "../../core/calls.ts";
+import type { LlmTest, Project } from "../../core/calls.ts";
 import { numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { Button } from "../../ui/button.tsx";
@@ -26,16 +26,21 @@ interface Draft {
   readonly limit: string;
 }
 
-/** The card. */
-export function LlmSettings({ project, save }: SettingsProps) {
-  const { llm, smart_ingestion: smart } = project;
-  const stored: Draft = {
+/** What is stored, as the fields have it. */
+function storedOf({ llm, smart_ingestion: smart }: Project): Draft {
+  return {
     first: draftOf(llm),
     fallbacks: llm.fallbacks.map(draftOf),
     month: llm.monthly_token_limit === null ? "" : String(llm.monthly_token_limit),
     isSmart: smart.enabled,
     limit: smart.daily_token_limit === null ? "" : String(smart.daily_token_limit),
   };
+}
+
+/** The card. */
+export function LlmSettings({ project, save }: SettingsProps) {
+  const { llm } = project;
+  const stored = storedOf(project);
   const [draft, setDraft] = useState<Draft>(stored);
   const [test, setTest] = useState<LlmTest | null>(null);
   const edit = (part: Partial<Draft>) => {
@@ -51,6 +56,11 @@ export function LlmSettings({ project, save }: SettingsProps) {
     fallbacks: draft.fallbacks.map(bodyOfDraft),
   });
   const isUsed = llm.model !== null;
+  /** Shows what is stored of a project. */
+  const reset = (saved: Project) => {
+    setDraft(storedOf(saved));
+    setTest(null);
+  };
   const isNamed = draft.first.model.trim() !== "";
   const mayTest = isNamed && (isChanged || isUsed);
   const runTest = async () =>
@@ -61,14 +71,14 @@ export function LlmSettings({ project, save }: SettingsProps) {
       icon={Sparkles}
       actions={
         <>
-          <SavedState isSaved={!isChanged} />
+          {(isUsed || isChanged) && <SavedState isSaved={!isChanged} />}
           {isUsed && (
             <Button
               size="small"
               kind="danger"
               icon={Trash2}
               label={t("Remove the language model")}
-              run={() => askToRemove(save)}
+              run={() => askToRemove(save, reset)}
             />
           )}
         </>
@@ -91,6 +101,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
         label={t("Language model")}
         verb={t("Save")}
         disabled={!isChanged}
+        isIdle={!isChanged && !isUsed}
         discard={isChanged ? () => setDraft(stored) : undefined}
         beside={
           <Button icon={Play} disabled={!mayTest} run={runTest}>
@@ -98,16 +109,8 @@ export function LlmSettings({ project, save }: SettingsProps) {
           </Button>
         }
         send={async () => {
-          await save({
-            llm: body(),
-            smart_ingestion: { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) },
-          });
-          setDraft({
-            ...draft,
-            first: { ...draft.first, key: "" },
-            fallbacks: draft.fallbacks.map((one) => ({ ...one, key: "" })),
-          });
-          setTest(null);
+          const smart_ingestion = { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) };
+          reset(await save({ llm: body(), smart_ingestion }));
           toast(t("Saved."));
         }}
       >
@@ -179,8 +182,9 @@ export function LlmSettings({ project, save }: SettingsProps) {
         <CheckField
           isSwitch
           label={t("Also use it for ingestion")}
-          hint={t("It then extracts titles, tags, entities and facts.")}
-          checked={draft.isSmart}
+          hint={isNamed ? t("It then extracts titles, tags, entities and facts.") : t("Name a model first.")}
+          disabled={!isNamed}
+          checked={isNamed && draft.isSmart}
           onChecked={(isSmart) => edit({ isSmart })}
         />
       </Form>
@@ -190,14 +194,14 @@ export function LlmSettings({ project, save }: SettingsProps) {
 }
 
 /** Asks whether the language model is taken out. */
-function askToRemove(save: SettingsProps["save"]): void {
+function askToRemove(save: SettingsProps["save"], onRemoved: (project: Project) => void): void {
   confirm({
     title: t("Remove the language model?"),
     text: t("Answers then quote passages. The key of the provider stays stored until another one replaces it."),
     verb: t("Remove"),
     destroys: true,
     run: async () => {
-      await save({ llm: { model: null, base_url: null, fallbacks: [] } });
+      onRemoved(await save({ llm: { model: null, base_url: null, fallbacks: [] } }));
       toast(t("Saved."));
     },
   });

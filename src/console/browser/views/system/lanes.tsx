@@ -11,26 +11,33 @@ import { Empty } from "../../ui/states.tsx";
 export function Lanes({ lanes }: { readonly lanes: readonly Lane[] }) {
   return (
     <Card title={t("Model processes")}>
-      {lanes.length === 0 ? (
-        <Empty icon={Server} title={t("No lanes are known")}>
-          {t("A lane is a process with the models. It starts with the server.")}
-        </Empty>
-      ) : (
-        <ul class="list rows">
-          {lanes.map(({ name, status: lane, restarts, rss_bytes: bytes, provider }) => (
-            <li key={name}>
-              <span class={`dot ${lane === "up" ? "ready" : "waiting"}`} />
-              <span>{name}</span>
-              <Badge tone={lane === "up" ? "good" : "warn"}>{lane}</Badge>
-              {provider !== null && <Badge>{provider}</Badge>}
-              <span class="fine number">
-                {bytes !== null && bytesText(bytes)}
-                {restarts > 0 && ` · ${t("{n} restarts", { n: restarts })}`}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <LaneList lanes={lanes} />
     </Card>
+  );
+}
+
+/** The state of each lane. */
+export function LaneList({ lanes }: { readonly lanes: readonly Lane[] }) {
+  if (lanes.length === 0)
+    return (
+      <Empty icon={Server} title={t("No lanes are known")}>
+        {t("A lane is a process with the models. It starts with the server.")}
+      </Empty>
+    );
+  return (
+    <ul class="list rows">
+      {lanes.map(({ name, status: lane, restarts, rss_bytes: bytes, provider }) => (
+        <li key={name}>
+          <span class={`dot ${lane === "up" ? "ready" : "waiting"}`} />
+          <span>{name}</span>
+          <Badge tone={lane === "up" ? "good" : "warn"}>{lane}</Badge>
+          {provider !== null && <Badge>{provider}</Badge>}
+          <span class="fine number">
+            {bytes !== null && bytesText(bytes)}
+            {restarts > 0 && ` · ${t("{n} restarts", { n: restarts })}`}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }

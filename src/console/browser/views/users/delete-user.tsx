@@ -12,7 +12,7 @@ import { go } from "../../core/router.ts";
 import { ownKey, project, rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, DialogFoot } from "../../ui/dialog.tsx";
-import { CheckField, Field, Form } from "../../ui/form.tsx";
+import { Field, Form } from "../../ui/form.tsx";
 import { CircleCheck, Download, Trash2 } from "../../ui/icons.ts";
 import { Loaded } from "../../ui/states.tsx";
 import { save } from "../shared/save.ts";
@@ -71,7 +71,7 @@ export function DeleteUser({ id, name, close }: DeleteUserProps) {
       {receipt !== null ? (
         <ReceiptView receipt={receipt} close={leave} />
       ) : (
-        <Loaded from={before} lines={3}>
+        <Loaded from={before} lines={9}>
           {(amounts) => (
             <Form
               label={t("Delete {name}?", { name })}
@@ -81,15 +81,24 @@ export function DeleteUser({ id, name, close }: DeleteUserProps) {
               destroys
               send={() => remove(amounts)}
             >
-              <p>{t("The user's entry is deleted. What is stored for the user stays, unless you delete it, too.")}</p>
-              <CheckField
-                label={t("Also delete memories, chats and events")}
-                checked={isCascade}
-                onChecked={setIsCascade}
-              />
-              <p class={isCascade ? "field-error" : "fine"} role="status">
-                {t(isCascade ? "Deleted for good: {list}." : "Kept: {list}.", { list: amountsText(amounts) })}
-              </p>
+              <fieldset>
+                <legend class="aside">{t("What is deleted")}</legend>
+                <div class="choices list-of">
+                  <Choice
+                    title={t("Delete the entry only")}
+                    hint={t("Kept: {list}.", { list: amountsText(amounts) })}
+                    isChosen={!isCascade}
+                    choose={() => setIsCascade(false)}
+                  />
+                  <Choice
+                    title={t("Also delete memories, chats and events")}
+                    hint={t("Deleted for good: {list}.", { list: amountsText(amounts) })}
+                    isChosen={isCascade}
+                    choose={() => setIsCascade(true)}
+                    isDangerous
+                  />
+                </div>
+              </fieldset>
               <Field
                 name="typed"
                 label={t("Type {text} to confirm", { text: `“${id}”` })}
@@ -102,6 +111,27 @@ export function DeleteUser({ id, name, close }: DeleteUserProps) {
         </Loaded>
       )}
     </Dialog>
+  );
+}
+
+interface ChoiceProps {
+  readonly title: string;
+  readonly hint: string;
+  readonly isChosen: boolean;
+  readonly choose: () => void;
+  readonly isDangerous?: boolean;
+}
+
+/** A way to delete the user, with what it keeps or deletes. */
+function Choice({ title, hint, isChosen, choose, isDangerous = false }: ChoiceProps) {
+  return (
+    <label class={isDangerous ? "choice dangerous" : "choice"}>
+      <input type="radio" name="cascade" checked={isChosen} onChange={choose} />
+      <span>
+        <strong>{title}</strong>
+        <span class="hint">{hint}</span>
+      </span>
+    </label>
   );
 }
 
@@ -172,14 +202,14 @@ function AmountTable({ label, columns }: AmountTableProps) {
   );
 }
 
+/** What there is, without what there is none of. */
 function amountsText({ memories, chats, events }: Amounts): string {
-  return [
-    memories !== null && countText(memories, "1 memory", "{n} memories"),
-    chats !== null && countText(chats, "1 chat", "{n} chats"),
-    events !== null && countText(events, "1 event", "{n} events"),
-  ]
-    .filter((part) => part !== false)
-    .join(", ");
+  const parts = [
+    memories !== null && memories > 0 && countText(memories, "1 memory", "{n} memories"),
+    chats !== null && chats > 0 && countText(chats, "1 chat", "{n} chats"),
+    events !== null && events > 0 && countText(events, "1 event", "{n} events"),
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? t("nothing") : parts.join(", ");
 }
 
 function amountText(amount: number | null): string {
