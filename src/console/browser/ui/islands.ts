@@ -21,7 +21,7 @@ const EDGE = 3;
 /** Maximum area by which a label makes its region larger, as a share of the canvas. */
 const GROWTH_MAX = 0.035;
 /** Growth in square pixels that a place of a label may cost more for each place that is tried before it. */
-const LATER_COST = 120;
+const LATER_COST = 600;
 /** Maximum number of points whose places are compared with regions that grow. */
 const COMPARED_MAX = 400;
 /** Height in pixels of the flag with a region's name, and the space in it on each side of the name. */
