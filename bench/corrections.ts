@@ -1,12 +1,12 @@
 // Corrections that somebody notes days later, with other words: whether searches and answers follow them, and keep the
 // older note of a pair if both hold. `bun bench/corrections.ts --help` lists the flags.
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { DAY_MS } from "../src/kit/clock.ts";
 import { type JsonRecord, recordsIn } from "../src/kit/record.ts";
+import { type CorrectionPair, correctionPairs } from "./lib/correction-pairs.ts";
 import { modesOf } from "./lib/modes.ts";
 import { runMain } from "./lib/run-main.ts";
 import { countedShare } from "./lib/scores.ts";
@@ -27,17 +27,7 @@ each mode, the share of
   --data FOLDER   keep data directories here, so that the next run needs no ingest
   --show          list the pairs that are wrong`;
 
-interface Pair {
-  readonly isCorrection: boolean;
-  readonly language: string;
-  readonly older: string;
-  readonly newer: string;
-  readonly question: string;
-  /** What the right answer contains. */
-  readonly value: string;
-}
-
-interface Asked extends Pair {
+interface Asked extends CorrectionPair {
   /** Text of the first result of a search. */
   readonly first: string;
   readonly answer: string;
@@ -50,7 +40,7 @@ const DAYS = [Date.parse("2026-02-01T09:00:00Z"), Date.parse("2026-07-01T09:00:0
 
 async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   const set = flags.get("--set") ?? "test";
-  const pairs = pairsOf(set);
+  const pairs = correctionPairs(join(import.meta.dir, "fixtures/corrections", `${set}.tsv`));
   await using server = await serve(contentOf(set, pairs, !flags.has("--minutes")), flags.get("--data") ?? null);
   const client = new Client(server.url, server.key);
   await untilRelated(client);
@@ -69,17 +59,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   process.stdout.write(`${alignRows(rows).join("\n")}\n`);
 }
 
-function pairsOf(set: string): readonly Pair[] {
-  const lines = readFileSync(join(import.meta.dir, "fixtures/corrections", `${set}.tsv`), "utf8")
-    .trim()
-    .split("\n");
-  return lines.map((line) => {
-    const [kind, language = "", older = "", newer = "", question = "", value = ""] = line.split("\t");
-    return { isCorrection: kind === "C", language, older, newer, question, value };
-  });
-}
-
-function contentOf(set: string, pairs: readonly Pair[], hasDays: boolean): ServerContent {
+function contentOf(set: string, pairs: readonly CorrectionPair[], hasDays: boolean): ServerContent {
   const lines = DAYS.flatMap((first, which) =>
     pairs.map(({ language, older, newer }, at) => ({
       ...{ content: which === 0 ? older : newer, userId: language, externalId: `${set}-${which}-${at}` },
@@ -110,7 +90,7 @@ async function untilRelated(client: Client): Promise<void> {
   }
 }
 
-async function ask(client: Client, pair: Pair, mode: string): Promise<Asked> {
+async function ask(client: Client, pair: CorrectionPair, mode: string): Promise<Asked> {
   const asked = { query: pair.question, userId: pair.language, mode };
   const [first] = recordsIn((await client.send("POST", "/v1/memories/search", { ...asked, limit: 1 })).results);
   const body = await client.send("POST", "/v1/memories/query", asked);

@@ -15,6 +15,7 @@ import { placedWords } from "../src/retrieval/substitutes.ts";
 import { asksNow } from "../src/retrieval/time/change-words.ts";
 import { askedTense } from "../src/retrieval/time/tense.ts";
 import { startServer } from "../test/support/server.ts";
+import { type CorrectionPair, correctionPairs } from "./lib/correction-pairs.ts";
 import { EMBEDDER_ID } from "./lib/models.ts";
 import { type RelationPair, relationPairs } from "./lib/relation-pairs.ts";
 import { runMain } from "./lib/run-main.ts";
@@ -22,7 +23,8 @@ import { runMain } from "./lib/run-main.ts";
 const HELP = `bun bench/replacement-signs.ts --out FILE
 
 Reads the persons that may choose weights (data/models/recipe/personal, p01 to p06, data/judged/personal), the pairs with
-questions of bench/fixtures/relations, and the events of bench/fixtures/times-dev.
+questions of bench/fixtures/relations, the pairs of data/models/recipe/corrections, and the events of
+bench/fixtures/times-dev.
 
   --out FILE   JSON lines: {"group","label","signs","older","newer"} for a pair, {"event"} for an event; older, newer
                and event are vectors`;
@@ -47,6 +49,7 @@ interface Person {
   readonly questions: readonly Asked[];
 }
 
+const CORRECTIONS = join(import.meta.dir, "../data/models/recipe/corrections");
 const FIXTURES = join(import.meta.dir, "fixtures");
 /** Number of notes nearest to a question that are compared. */
 const NEAREST = 10;
@@ -62,16 +65,22 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
     ...personsIn(join(import.meta.dir, "../data/judged/personal")),
   ];
   const pairs = [...relationPairs("dev"), ...relationPairs("questions")];
+  const files = readdirSync(CORRECTIONS).filter((file) => file.endsWith(".tsv"));
+  const corrections = files.map((file) => ({ file, pairs: correctionPairs(join(CORRECTIONS, file)) }));
   const events = personsIn(join(FIXTURES, "times-dev")).flatMap(({ notes }) => [...notes.values()]);
   const texts = [
     ...persons.flatMap(({ notes }) => [...notes.values()].map(({ text }) => text)),
-    ...pairs.flatMap(({ older, newer }) => [older, newer]),
+    ...[...pairs, ...corrections.flatMap(({ pairs }) => pairs)].flatMap(({ older, newer }) => [older, newer]),
     ...events.map(({ text }) => text),
   ];
   await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "warn", MNEME_EMBEDDER: EMBEDDER_ID } });
   const client = new Client(server.url, server.key);
   const passages = await embedded(client, texts, "passage");
-  const asked = [...persons.flatMap(({ questions }) => questions.map(({ text }) => text)), ...pairs.map(questionOf)];
+  const asked = [
+    ...persons.flatMap(({ questions }) => questions.map(({ text }) => text)),
+    ...pairs.map(questionOf),
+    ...corrections.flatMap(({ pairs }) => pairs.map(({ question }) => question)),
+  ];
   const questions = await embedded(client, asked, "query");
   const lines = [
     ...persons.flatMap((person) => linesOf(person, passages, questions)),
@@ -81,6 +90,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
       const ranked = { passages, question: questions.get(question.text) ?? new Float32Array(), newerRank: 2 };
       return older && newer ? line(`pair ${at}`, pair.isCorrection, question, older, newer, ranked) : null;
     }),
+    ...corrections.flatMap(({ file, pairs }) => linesOfCorrections(file, pairs, passages, questions)),
     ...events.map(({ text }) => JSON.stringify({ event: [...(passages.get(text) ?? [])] })),
   ].filter((each) => each !== null);
   writeFileSync(out, `${lines.join("\n")}\n`);
@@ -145,6 +155,25 @@ function linesOf({ name, notes, questions }: Person, passages: Vectors, asked: V
       ...replaced.map((older) => lineOf(true, older, right)),
       ...others.map((newer) => lineOf(false, right, newer)),
     ];
+  });
+}
+
+/** The pairs of a file. The notes of a language are those of one user. */
+function linesOfCorrections(
+  file: string,
+  pairs: readonly CorrectionPair[],
+  passages: Vectors,
+  asked: Vectors,
+): readonly (string | null)[] {
+  return pairs.map(({ isCorrection, language, older, newer, question }, at) => {
+    const vector = asked.get(question) ?? new Float32Array();
+    const likeness = (text: string) => dot(vector, passages.get(text) ?? vector);
+    const notes = pairs.filter((pair) => pair.language === language).flatMap((pair) => [pair.older, pair.newer]);
+    const newerRank = 1 + notes.filter((text) => likeness(text) > likeness(newer)).length;
+    const [before, after] = [older, newer].map((text) => ({ text, language, day: 0 }));
+    if (before === undefined || after === undefined) return null;
+    const ranked = { passages, question: vector, newerRank };
+    return line(`pair of ${file} ${at}`, isCorrection, { language, text: question }, before, after, ranked);
   });
 }
 
