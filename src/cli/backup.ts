@@ -16,11 +16,12 @@ import { restoreInto } from "../compose/restore.ts";
 import type { FilledPart } from "../domain/store-copy.ts";
 import { ByteRateLimit } from "../kit/byte-rate-limit.ts";
 import { systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { rateOf } from "./byte-rate.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
-import { alignRows, Progress, readableDuration } from "./terminal.ts";
+import { alignRows, Progress, readableBytes, readableDuration } from "./terminal.ts";
 
 /**
  * Niceness of the process that makes a backup. On a processor that searches keep busy, it gets about a tenth of the
@@ -59,17 +60,17 @@ export async function backup(argv: readonly string[], start: CommandStart): Prom
     let done = 0;
     const result = await repository.store(lock, copy.summary, copy.parts, async (bytes) => {
       done += bytes;
-      progress.show(Math.min(0.99, done / total), `${megabytes(done)} read`);
+      progress.show(Math.min(0.99, done / total), `${readableBytes(done)} read`);
       await limit.take(bytes);
     });
     noteBackup(config.dataDir, systemClock.now());
     const removed = keep === null ? [] : await repository.keepNewest(lock, keep);
     const elapsedMs = performance.now() - startedAt;
     const { memories, uploads } = copy.summary.counts;
-    const rate = megabytes(result.bytes / Math.max(0.001, elapsedMs / 1000));
+    const rate = readableBytes(result.bytes / Math.max(0.001, elapsedMs / 1000));
     return [
-      `Backup ${result.id} is complete: ${memories} memories and ${uploads} unread uploads, ${megabytes(result.bytes)} in ${readableDuration(elapsedMs)} (${rate}/s).`,
-      `${megabytes(result.newBytes)} were new; ${megabytes(result.storedBytes)} were written to ${target.description}${repository.isEncrypted ? ", encrypted" : ""}.`,
+      `Backup ${result.id} is complete: ${counted(memories, "memory", "memories")} and ${counted(uploads, "unread upload")}, ${readableBytes(result.bytes)} in ${readableDuration(elapsedMs)} (${rate}/s).`,
+      `${readableBytes(result.newBytes)} were new; ${readableBytes(result.storedBytes)} were written to ${target.description}${repository.isEncrypted ? ", encrypted" : ""}.`,
       ...(removed.length === 0 ? [] : [`Removed earlier backups: ${removed.join(", ")}.`]),
     ].join("\n");
   } finally {
@@ -104,8 +105,8 @@ export async function restore(argv: readonly string[], start: CommandStart): Pro
   const parts = withProgress(repository.parts(manifest), new Progress(isCheck ? "checking" : "restoring"), total);
   const took = () => {
     const elapsedMs = performance.now() - startedAt;
-    const rate = megabytes(total / Math.max(0.001, elapsedMs / 1000));
-    return `${megabytes(total)} in ${readableDuration(elapsedMs)} (${rate}/s)`;
+    const rate = readableBytes(total / Math.max(0.001, elapsedMs / 1000));
+    return `${readableBytes(total)} in ${readableDuration(elapsedMs)} (${rate}/s)`;
   };
   if (isCheck) {
     for await (const _ of parts);
@@ -127,7 +128,7 @@ function listOf(manifests: readonly Manifest[]): string {
     const { counts, mneme, has_index } = manifest.summary;
     const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0);
     const numbers = [counts.projects, counts.memories, counts.users, counts.chats, counts.uploads].map(String);
-    return [manifest.id, takenAt(manifest), ...numbers, megabytes(bytes), has_index ? "yes" : "no", mneme];
+    return [manifest.id, takenAt(manifest), ...numbers, readableBytes(bytes), has_index ? "yes" : "no", mneme];
   });
   const titles = ["BACKUP", "TIME", "PROJECTS", "MEMORIES", "USERS", "CHATS", "UPLOADS", "SIZE", "INDEX", "VERSION"];
   return alignRows([titles, ...rows]).join("\n");
@@ -142,7 +143,7 @@ async function* withProgress(
   for await (const part of parts) {
     yield part;
     done += part.bytes.length;
-    progress.show(done / Math.max(1, total), `${megabytes(done)} of ${megabytes(total)}`);
+    progress.show(done / Math.max(1, total), `${readableBytes(done)} of ${readableBytes(total)}`);
   }
 }
 
@@ -173,8 +174,4 @@ function countOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new UsageError(`--keep must be an integer of at least 1, not ${JSON.stringify(text)}.`);
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -5,6 +5,7 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, resolve } from "node:path";
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { errorMessage } from "../kit/error-message.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { Client } from "./client.ts";
@@ -126,9 +127,14 @@ export async function importFolder(
       const isDone = pass.waiting === 0 && (pass.failing === 0 || passesOfFailing >= PASSES_OF_FAILING_MAX);
       if (isDone && (hasChanged || !options.watches)) {
         const what = `${total.sent} sent, ${total.moved} moved, ${total.deleted} deleted`;
-        const left = pass.left === 0 ? "" : `; ${pass.left} files are gone, their memories stay`;
-        const failing = pass.failing === 0 ? "" : `; ${pass.failing} files failed`;
-        lines.end(`${pass.files} files: ${what}${left}${failing}, in ${readableDuration(clock.now() - startedAt)}`);
+        const left =
+          pass.left === 0
+            ? ""
+            : `; ${counted(pass.left, "file is", "files are")} gone, and what was stored of them stays`;
+        const failing = pass.failing === 0 ? "" : `; ${counted(pass.failing, "file")} failed`;
+        lines.end(
+          `${counted(pass.files, "file")}: ${what}${left}${failing}, in ${readableDuration(clock.now() - startedAt)}`,
+        );
       }
       if (isDone && !options.watches) return pass.failing === 0 && known.refused.size === 0;
     }

@@ -4,6 +4,7 @@
 import type { Found, ImportedMemory } from "../importers/imported.ts";
 import { foundIn, isAddress, readsServers, SOURCE_NAMES } from "../importers/importers.ts";
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { BatchSender, Tally } from "./batch-sender.ts";
@@ -127,7 +128,7 @@ export async function importFrom(options: ImportFromOptions, clock: Clock = syst
   const marked = client === null ? replaced.length : await replacements.mark(client, tally);
   const duration = readableDuration(performance.now() - startedAt);
   const stored = options.isDryRun ? `nothing stored, ${tally.refused} refused` : tally.summary();
-  const head = `${from}: ${counts.memories} memories read, ${stored}, ${counts.skippedTotal} skipped${marked === 0 ? "" : `, ${marked} superseded by others`} in ${duration}`;
+  const head = `${from}: ${counted(counts.memories, "memory", "memories")} read, ${stored}, ${counts.skippedTotal} skipped${marked === 0 ? "" : `, ${marked} superseded by others`} in ${duration}`;
   return { text: [head, ...counts.lines()].join("\n"), isComplete: tally.refused === 0 };
 }
 

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Moved, MoveOptions } from "../compose/migration/move.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { rateOf } from "./byte-rate.ts";
@@ -102,10 +103,12 @@ function sentencesOf(moved: Moved, from: string, to: string, took: string): stri
   const again =
     skipped === 0
       ? []
-      : [`${skipped} memories are indexed again there, because this version would cut their texts otherwise.`];
+      : [
+          `${counted(skipped, "memory is", "memories are")} indexed again there, because this version cuts texts otherwise.`,
+        ];
   return [
-    `Moved ${memories} memories, ${users} users and ${chats} chats to ${to} in ${took}; the copy was compared with its source.`,
-    `The vectors of ${publications} memories were copied.`,
+    `Moved ${counted(memories, "memory", "memories")}, ${counted(users, "user")} and ${counted(chats, "chat")} to ${to} in ${took}; the copy was compared with its source.`,
+    `The vectors of ${counted(publications, "memory", "memories")} were copied.`,
     ...again,
     `${from} stays closed to changes, so that nothing is stored in the wrong place: start the server on ${to} now.`,
   ].join("\n");

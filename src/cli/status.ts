@@ -4,6 +4,7 @@
 import type { SystemAnswer } from "../compose/control.ts";
 import { askServer } from "../compose/control-socket.ts";
 import { type Clock, systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { Client } from "./client.ts";
 import { type CommandStart, DIRECTORY_HELP, directoryConfig } from "./command-start.ts";
@@ -125,7 +126,9 @@ export function problemsOf({ lanes, warnings, disk, nodes, threads, queue }: Sys
       .filter(({ state }) => state === "lost")
       .map(({ name, seen_at }) => `Node ${name} was last seen at ${seen_at}.`),
     ...(queue.memories_failed > 0
-      ? [`${queue.memories_failed} memories failed: POST /v1/memories/retry processes them again.`]
+      ? [
+          `${counted(queue.memories_failed, "memory", "memories")} failed: POST /v1/memories/retry processes again what failed.`,
+        ]
       : []),
   ];
 }
@@ -137,7 +140,12 @@ function textOf(system: SystemAnswer, where: string, clock: Clock): string {
   const rows = [
     [
       "Last minute",
-      `${minute.searches} searches, ${minute.answers} answers, ${minute.stored} memories stored, ${minute.failed} failed`,
+      [
+        counted(minute.searches, "search", "searches"),
+        counted(minute.answers, "answer"),
+        `${counted(minute.stored, "memory", "memories")} stored`,
+        `${minute.failed} failed`,
+      ].join(", "),
     ],
     ["Searches", `${queue.searches_in_progress} in progress, ${queue.searches_waiting} waiting`],
     [

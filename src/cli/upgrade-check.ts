@@ -4,6 +4,7 @@
 import { planUpgrade, type StoreUpgrade, type UpgradePlan } from "../compose/upgrade-check.ts";
 import { parseConfig } from "../config.ts";
 import { isoTime } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { VERSION } from "../kit/version.ts";
 import type { CommandStart } from "./command-start.ts";
 import { bad, type Finding, good, warning } from "./doctor/finding.ts";
@@ -91,7 +92,7 @@ function modelFindings({ absentModels, reembedded, projects }: UpgradePlan): rea
     return warning("models", `${found} ${until}`, command);
   });
   const changed = reembedded.map(({ project, from, to, chunks, isUnderWay }) => {
-    const what = `${project} gets vectors of ${to} instead of ${from}, ${chunks} passages, in the background.`;
+    const what = `${project} gets vectors of ${to} instead of ${from}, ${counted(chunks, "passage")}, in the background.`;
     const instead = isUnderWay
       ? "This was asked for already; mneme models cancel ends it."
       : "MNEME_EMBEDDER_UPGRADE=manual leaves it as it is.";

@@ -14,6 +14,7 @@ import type {
   VerifyPhase,
 } from "../domain/verification.ts";
 import { systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
 import { createLog } from "../kit/log.ts";
 import { type CommandStart, directoryConfig } from "./command-start.ts";
@@ -124,7 +125,13 @@ function summaryOf({
   index = [],
   repairs = [],
 }: Verification): string {
-  const compared = `Compared ${pages} pages, ${memories} memories, ${texts} texts, ${uploads} uploaded files and the indexes`;
+  const parts = [
+    counted(pages, "page"),
+    counted(memories, "memory", "memories"),
+    counted(texts, "text"),
+    counted(uploads, "uploaded file"),
+  ];
+  const compared = `Compared ${parts.join(", ")} and the indexes`;
   const done = repairs.map(({ is_repaired, detail }) => `${is_repaired ? "Repaired" : "Not repaired"}: ${detail}.`);
   if (is_sound) return [...done, `${compared}: they fit together.`].join("\n");
   const lines = defects.map(({ kind, count, examples }) => {

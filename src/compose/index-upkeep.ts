@@ -4,6 +4,7 @@ import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { IndexDefect, OnVerifyProgress, Repair } from "../domain/verification.ts";
 import { untilIndexed } from "../ingest/until-indexed.ts";
 import type { Clock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import type { IndexFinding, IndexMaintenance, IndexOf, PublishIndex } from "../ports/chunk-index.ts";
 import type { Stores } from "../ports/transactions.ts";
 import { verifyEach, visiblePages } from "./storage.ts";
@@ -80,7 +81,7 @@ export class IndexUpkeep {
 function repairOf(project: ProjectId, { kind, count, memoryKeys, detail }: IndexFinding): Repair {
   const is_repaired = memoryKeys.length > 0;
   const what = is_repaired
-    ? `${memoryKeys.length} memories were indexed again`
+    ? `${counted(memoryKeys.length, "memory was", "memories were")} indexed again`
     : "the next start of the server repairs this, and so does `mneme verify --repair` while no server runs";
   return { kind, count, is_repaired, detail: `${project}: ${detail.replace(/\.$/, "")}: ${what}` };
 }

@@ -11,6 +11,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import { type Viewer, withinViewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import type { Log } from "../kit/log.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { PublishedMemories } from "../ports/chunk-index.ts";
@@ -223,7 +224,7 @@ async function groupsOf(
 export function otherNumber(expected: number, matched: number): Fault {
   return new Fault(
     "invalid_state",
-    `${matched} memories match now, not ${expected}. Nothing was deleted: look again with dryRun.`,
+    `${counted(matched, "memory matches", "memories match")} now, not ${expected}. Nothing was deleted: look again with dryRun.`,
     { param: "matched" },
   );
 }

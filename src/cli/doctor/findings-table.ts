@@ -1,5 +1,6 @@
 // Findings as a table with marks, and advice below them.
 
+import { counted } from "../../kit/counted.ts";
 import { alignRows } from "../terminal.ts";
 import type { Finding, Verdict } from "./finding.ts";
 
@@ -17,10 +18,6 @@ export function findingsTable(findings: readonly Finding[], allGood: string): st
   });
   const worst = findings.filter(({ verdict }) => verdict === "bad").length;
   const warnings = findings.filter(({ verdict }) => verdict === "warning").length;
-  const counted = [worst > 0 && plural(worst, "problem"), warnings > 0 && plural(warnings, "warning")].filter(Boolean);
-  return [...lines, "", counted.length === 0 ? allGood : `${counted.join(", ")}.`].join("\n");
-}
-
-function plural(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+  const found = [worst > 0 && counted(worst, "problem"), warnings > 0 && counted(warnings, "warning")].filter(Boolean);
+  return [...lines, "", found.length === 0 ? allGood : `${found.join(", ")}.`].join("\n");
 }
