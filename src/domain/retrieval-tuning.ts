@@ -71,7 +71,11 @@ export const REPLACEMENT_SIGNS = [
   "lackingNames",
   "saysChange",
   "isEvent",
+  "isReplaced",
 ] as const;
+
+/** A feature of two notes. */
+export type SignName = (typeof REPLACEMENT_SIGNS)[number];
 
 /**
  * Minimum logit of the event probe for a note that tells of an event. Of the replaced notes in the data with which the
@@ -79,15 +83,36 @@ export const REPLACEMENT_SIGNS = [
  */
 export const EVENT_LOGIT_MIN = 0.4;
 
+/** Slopes of a logistic regression. */
+export interface SignSlopes {
+  readonly slopes: Readonly<Record<SignName | "bias", number>>;
+}
+
+/** A unit: the weighted sum of the signs plus `bias`, at least 0, multiplied by `output`. */
+export interface HiddenUnit {
+  /** In the order of `REPLACEMENT_SIGNS`. */
+  readonly weights: readonly number[];
+  readonly bias: number;
+  readonly output: number;
+}
+
+/** A network with one hidden layer. Its logit is the sum of what the units give, plus `bias`. */
+export interface SignNetwork {
+  readonly units: readonly HiddenUnit[];
+  readonly bias: number;
+}
+
 /**
- * How to tell that a newer note has replaced an older one: a logistic regression over signs of both. `changeProbe`
+ * How to tell that a newer note has replaced an older one: `weights` of signs of both. `changeProbe`
  * reads from a vector whether its text says that something has changed, `eventProbe` whether it tells of an event,
- * which nothing replaces.
+ * which nothing replaces. `replacedProbe` reads from the difference of both vectors, the newer minus the older one,
+ * whether the newer note replaced the older one; without it, that sign is 0.
  */
 export interface ReplacementTuning {
   readonly changeProbe: LinearProbe;
   readonly eventProbe: LinearProbe;
-  readonly slopes: Readonly<Record<(typeof REPLACEMENT_SIGNS)[number] | "bias", number>>;
+  readonly replacedProbe: LinearProbe | null;
+  readonly weights: SignSlopes | SignNetwork;
   /** If the older note's cosine with the question is lower than the newer's by more than this, it is not replaced. */
   readonly cosineGapMax: number;
 }

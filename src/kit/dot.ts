@@ -14,3 +14,12 @@ export function probeLogit(
 ): number {
   return dot(weights, vector) + bias;
 }
+
+/** The logit of a linear probe on the difference of two vectors of unit length. */
+export function differenceLogit(
+  { weights, bias }: { readonly weights: Float32Array; readonly bias: number },
+  vector: Float32Array,
+  subtracted: Float32Array,
+): number {
+  return dot(weights, vector) - dot(weights, subtracted) + bias;
+}

@@ -21,11 +21,17 @@ const FIRST_WORDS = 3;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
 /** Languages that leave "I" out: a note that names nobody is about its writer, as 마포구로 이사했다. */
 const LEAVES_WRITER_OUT = /[\p{Script=Hangul}\p{Script=Hiragana}]/u;
+/** "I" in an English text; Danish and Norwegian begin sentences with it, too ("in"). */
+const ENGLISH_I = /\bI\b/;
+const ENGLISH = /\b(?:the|a|an|my|with|now|was|am|from|last|this)\b/i;
 const WORD = /[\p{L}\p{M}\p{Nd}'’-]+/gu;
 /** Particles of Korean behind a noun. */
 const KOREAN_PARTICLE = /(?<=\p{Script=Hangul})(?:은|는|이|가|을|를|의|에게|에서|에|도|와|과|네)$/u;
 
-const kinds = [...parseWordList(relatives)].map(([kind, words]) => {
+/** The section with the words for "I" and "we", which are no relatives. */
+const WRITER = "writer";
+
+const lists = [...parseWordList(relatives)].map(([kind, words]) => {
   const spaced = words.filter((word) => !UNSPACED.test(word)).map((word) => word.replaceAll("_", " "));
   return {
     kind,
@@ -34,6 +40,8 @@ const kinds = [...parseWordList(relatives)].map(([kind, words]) => {
     unspaced: words.filter((word) => UNSPACED.test(word)),
   };
 });
+const kinds = lists.filter(({ kind }) => kind !== WRITER);
+const writer = lists.find(({ kind }) => kind === WRITER);
 /** Words of texts without spaces, longest first: 祖父 is no 父. */
 const unspacedWords = kinds
   .flatMap(({ kind, unspaced }) => unspaced.map((word) => ({ kind, word })))
@@ -78,7 +86,17 @@ export function areOfOtherRelatives(question: string, older: string, newer: stri
   const after = kindsOf(named);
   if (asked.size === 0) return before.size === 0 && named.some(({ isFirst }) => isFirst);
   if (asked.isDisjointFrom(before) || !asked.isDisjointFrom(after)) return false;
-  return after.size === 0 ? LEAVES_WRITER_OUT.test(newer) : !after.isSubsetOf(before);
+  return after.size === 0 ? LEAVES_WRITER_OUT.test(newer) || namesWriter(newer) : !after.isSubsetOf(before);
+}
+
+/** Whether a text has a word for "I" or "we". */
+function namesWriter(text: string): boolean {
+  if (writer === undefined) return false;
+  if (ENGLISH_I.test(text) && ENGLISH.test(text)) return true;
+  const plain = withoutDiacritics(fold(text.slice(0, TEXT_UNITS_MAX)));
+  if (writer.unspaced.some((word) => plain.includes(word))) return true;
+  const words = Array.from(plain.matchAll(WORD), ([word]) => word.replace(KOREAN_PARTICLE, ""));
+  return words.some((word, at) => writer.whole.has(word) || writer.whole.has(`${words[at - 1]} ${word}`));
 }
 
 function kindsOf(relatives: readonly Relative[]): ReadonlySet<string> {

@@ -4,9 +4,15 @@
 // for twenty notes.
 
 import { type Dated, isNewer } from "../domain/relation.ts";
-import { EVENT_LOGIT_MIN, type ReplacementTuning } from "../domain/retrieval-tuning.ts";
-import { dot, probeLogit } from "../kit/dot.ts";
-import { regressionProbability } from "../kit/logistic.ts";
+import {
+  EVENT_LOGIT_MIN,
+  REPLACEMENT_SIGNS,
+  type ReplacementTuning,
+  type SignName,
+  type SignNetwork,
+} from "../domain/retrieval-tuning.ts";
+import { differenceLogit, dot, probeLogit } from "../kit/dot.ts";
+import { probabilityOf as probabilityOfLogit, regressionProbability } from "../kit/logistic.ts";
 import { areRowsOfList } from "./list-rows.ts";
 import { isPutElsewhere, placedThings, saysPlaced } from "./placing.ts";
 import { areOfOtherRelatives } from "./relatives.ts";
@@ -274,9 +280,22 @@ function probabilityOf(older: ReadNote, newer: ReadNote, now: number, tuning: Re
   if (tuning === null || before === null || after === null || olderCosine === null || newerCosine === null) {
     return regressionProbability(WORDS_ONLY, signs);
   }
-  return regressionProbability(tuning.slopes, {
+  const all = {
     ...signs,
     ...{ olderCosine, newerCosine, pairCosine: dot(before, after) },
     ...{ saysChange: probeLogit(tuning.changeProbe, after), isEvent: probeLogit(tuning.eventProbe, before) },
-  });
+    isReplaced: tuning.replacedProbe === null ? 0 : differenceLogit(tuning.replacedProbe, after, before),
+  };
+  const { weights } = tuning;
+  return "units" in weights ? networkProbability(weights, all) : regressionProbability(weights.slopes, all);
+}
+
+function networkProbability({ units, bias }: SignNetwork, signs: Readonly<Record<SignName, number>>): number {
+  const values = REPLACEMENT_SIGNS.map((name) => signs[name]);
+  let logit = bias;
+  for (const unit of units) {
+    const sum = values.reduce((total, value, at) => total + value * (unit.weights[at] ?? 0), unit.bias);
+    logit += unit.output * Math.max(0, sum);
+  }
+  return probabilityOfLogit(logit);
 }

@@ -40,6 +40,37 @@ function problemOf(models: string): string {
   throw new Error("the model can be used");
 }
 
+describe("what tells that a note is replaced", () => {
+  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, MULTILINGUAL, "model.json"), "utf8")).retrieval.replacement;
+  const { network, ...others } = shipped;
+  const [unit] = network.units;
+  const slopes = { ...unit.weights, bias: -2 };
+  const { is_replaced: _, ...earlierSlopes } = slopes;
+  const { replaced_probe: __, ...earlier } = others;
+  const read = (replacement: object) => {
+    const models = modelsWith(ENGLISH, (manifest) => Object.assign(manifest.retrieval, { replacement }));
+    return embedderOf(readModels(models), ENGLISH).tuning?.replacement;
+  };
+
+  test("is a network, or a regression as in manifests of earlier versions", () => {
+    expect(read({ ...others, network })?.weights).toMatchObject({ bias: network.bias });
+    const { weights, replacedProbe } = read({ ...earlier, slopes: earlierSlopes }) ?? {};
+    expect(replacedProbe).toBeNull();
+    expect(weights).toMatchObject({ slopes: { bias: -2, newerRank: slopes.newer_rank, isReplaced: 0 } });
+  });
+
+  test("is named in one line if it is wrong", () => {
+    const { newer_rank: ___, ...weights } = unit.weights;
+    const wrong = (units: readonly object[]) => () => read({ ...others, network: { ...network, units } });
+    expect(wrong([{ ...unit, weights }])).toThrow("retrieval.replacement.network.units[0].weights.newer_rank");
+    expect(wrong([unit, { ...unit, output: "1" }])).toThrow("retrieval.replacement.network.units[1].output");
+    expect(() => read({ ...others, replaced_probe: { ...others.replaced_probe, weights: "AA==" }, network })).toThrow(
+      "retrieval.replacement.replaced_probe.weights must be 384 bytes in base64",
+    );
+    expect(() => read(others)).toThrow("retrieval.replacement.slopes");
+  });
+});
+
 describe("a reader", () => {
   const reader = JSON.parse(readFileSync(join(MODELS_DIR, "mneme-reader", "model.json"), "utf8"));
   const wordsOf = (words: Readonly<Record<string, string>>) => {

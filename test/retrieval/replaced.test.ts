@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { MemoryKey } from "../../src/domain/ids.ts";
-import type { ReplacementTuning } from "../../src/domain/retrieval-tuning.ts";
+import { REPLACEMENT_SIGNS, type ReplacementTuning, type SignSlopes } from "../../src/domain/retrieval-tuning.ts";
 import { type ComparedNote, readQuestion, replacedAmong } from "../../src/retrieval/replaced.ts";
 
 type Noted = readonly [text: string, day: string, changes?: Partial<ComparedNote>];
@@ -138,12 +138,13 @@ describe("by vectors", () => {
       ...["olderCosine", "newerCosine", "newerRank", "sharedWords", "sharedShare", "changesInNewer", "changesInOlder"],
       ...["asksNow", "newerLength", "lackingNames"],
     ].map((name) => [name, 0]),
-  ) as ReplacementTuning["slopes"];
+  ) as SignSlopes["slopes"];
   // the first axis says that something has changed, the second one that something happened
   const tuning: ReplacementTuning = {
     changeProbe: { weights: Float32Array.of(4, 0, 0), bias: -1 },
     eventProbe: { weights: Float32Array.of(0, 4, 0), bias: 0 },
-    slopes: { ...slopes, pairCosine: 1, saysChange: 1, isEvent: -1, bias: 0 },
+    replacedProbe: null,
+    weights: { slopes: { ...slopes, pairCosine: 1, saysChange: 1, isEvent: -1, isReplaced: 0, bias: 0 } },
     cosineGapMax: 0.1,
   };
   const by = (older: readonly number[], newer: readonly number[]) =>
@@ -159,6 +160,28 @@ describe("by vectors", () => {
   test("a note that says that something has changed replaces another one", () => {
     expect(by([0, 0, 1], [1, 0, 0])).toEqual([{ older: 0, newer: 1 }]);
     expect(by([0, 0, 1], [0, 0, -1])).toEqual([]);
+  });
+
+  test("a network weighs the signs, also of the difference of both notes", () => {
+    const [at, none] = [REPLACEMENT_SIGNS.indexOf("isReplaced"), REPLACEMENT_SIGNS.map(() => 0)];
+    // 2 if the difference of the third axis is above 0.5
+    const unit = { weights: none.with(at, 4), bias: -2, output: 2 };
+    const byNetwork = (older: number, newer: number) =>
+      replaced(
+        "Where do I work?",
+        [
+          ["Started at the print shop.", "2020-01-01", { cosine: 0.8, vector: Float32Array.of(1, 0, older) }],
+          ["Quit. With Harbour Signage now.", "2024-01-01", { cosine: 0.8, vector: Float32Array.of(1, 0, newer) }],
+        ],
+        {
+          ...tuning,
+          replacedProbe: { weights: Float32Array.of(0, 0, 1), bias: 0 },
+          weights: { units: [unit, { ...unit, output: 0 }], bias: -1 },
+        },
+      );
+    expect(byNetwork(-0.2, 0.6)).toEqual([{ older: 0, newer: 1 }]);
+    expect(byNetwork(0.2, 0.6)).toEqual([]);
+    expect(byNetwork(0.6, -0.2)).toEqual([]);
   });
 
   test("an event stays true", () => {

@@ -1,7 +1,13 @@
 // Reads `replacement` in the manifest of an embedder: weights with which a search decides whether a newer note has
 // replaced an older one.
 
-import { type LinearProbe, REPLACEMENT_SIGNS, type ReplacementTuning } from "../../domain/retrieval-tuning.ts";
+import {
+  type LinearProbe,
+  REPLACEMENT_SIGNS,
+  type ReplacementTuning,
+  type SignNetwork,
+  type SignSlopes,
+} from "../../domain/retrieval-tuning.ts";
 import type { ManifestFields } from "./manifest-fields.ts";
 
 /**
@@ -13,14 +19,32 @@ export function readReplacement(fields: ManifestFields, dimensions: number): Rep
   return {
     changeProbe: fields.object("change_probe", (probe) => readProbe(probe, dimensions)),
     eventProbe: fields.object("event_probe", (probe) => readProbe(probe, dimensions)),
-    slopes: fields.object("slopes", (slopes) => {
-      const entries = [...REPLACEMENT_SIGNS, "bias" as const].map(
-        (name) => [name, slopes.number(snakeCase(name))] as const,
-      );
-      return Object.fromEntries(entries) as ReplacementTuning["slopes"];
-    }),
+    replacedProbe: fields.objectOr("replaced_probe", null, (probe) => readProbe(probe, dimensions)),
+    weights: fields.has("network")
+      ? fields.object("network", readNetwork)
+      : { slopes: fields.object("slopes", readSlopes) },
     cosineGapMax: fields.number("cosine_gap_max", 0),
   };
+}
+
+/** Reads the slopes of a regression, which models of earlier versions have. The sign `isReplaced` came later. */
+function readSlopes(fields: ManifestFields): SignSlopes["slopes"] {
+  const names = [...REPLACEMENT_SIGNS, "bias" as const].filter((name) => name !== "isReplaced");
+  const slopes = Object.fromEntries(names.map((name) => [name, fields.number(snakeCase(name))]));
+  return { ...slopes, isReplaced: 0 } as SignSlopes["slopes"];
+}
+
+function readNetwork(fields: ManifestFields): SignNetwork {
+  const names = REPLACEMENT_SIGNS.map(snakeCase);
+  const units = fields.list("units", (unit) => {
+    const weights = unit.numbers("weights", names, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+    return {
+      weights: names.map((name) => weights[name] ?? 0),
+      bias: unit.number("bias"),
+      output: unit.number("output"),
+    };
+  });
+  return { units, bias: fields.number("bias") };
 }
 
 /** Reads a linear probe. Its weights are signed bytes in base64, multiplied by `scale`. */
