@@ -1,3 +1,5 @@
+// Writes a number with its noun in messages for people. Amounts of bytes and times are formatted by cli/terminal.ts.
+
 /**
  * A number with its noun: `1 memory`, `2 memories`.
  * @param several the noun of other numbers than 1; by default with `s`
