@@ -34,7 +34,7 @@ import { type Models, startModels } from "./models.ts";
 import { openStorage } from "./postgres-storage.ts";
 import { createRecentResults } from "./recent-results.ts";
 import { createSearchQueue } from "./search-queue.ts";
-import { repair, type Storage } from "./storage.ts";
+import { createDirectory, repair, type Storage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { createSystem } from "./system.ts";
 import type { RequestThreads } from "./threads/request-threads.ts";
@@ -99,6 +99,8 @@ async function open(surroundings: Surroundings, ports: PortOpeners, closers: Clo
     onSuperseded: (id, memories) => shown?.show(id, memories),
     onRelationJobs: () => work?.relations.wake(),
   };
+  // Before the models: a lane that finds a file in its place fails, which would be a second line beside the refusal.
+  createDirectory(config.dataDir);
   // Models load while the stores are opened, and close before them: another server may then use the data directory.
   const modelClosers = new Closers();
   closers.add(() => modelClosers.close());
