@@ -83,6 +83,6 @@ describe("WordPiece", () => {
   });
 
   test("a vocabulary without the special tokens is refused", () => {
-    expect(() => createWordPiece(new Map([["a", 0]]))).toThrow("[UNK]");
+    expect(() => createWordPiece({ a: 0 })).toThrow("[UNK]");
   });
 });
