@@ -9,8 +9,11 @@ export const WAIT_MS = 300_000;
 /** Time limit of a test in milliseconds, which test/run.ts gives to all: more than three waits. */
 export const TEST_TIMEOUT_MS = 1_000_000;
 
-/** Polling interval in milliseconds. */
-const LOOK_EVERY_MS = 20;
+/**
+ * Shortest and longest pause between two looks, in milliseconds, and the share of the time so far. A look is often a
+ * request, and many tests wait at once, so frequent looks in a long wait would keep the others from ending it.
+ */
+const PAUSE_MS = { least: 20, most: 250, share: 0.1 };
 
 /**
  * Waits until `condition` returns something other than false, null or undefined, and returns that.
@@ -21,11 +24,12 @@ export async function until<Value>(
   condition: () => Value | false | null | undefined | Promise<Value | false | null | undefined>,
   timeoutMs = WAIT_MS,
 ): Promise<Value> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAt = performance.now();
   for (;;) {
     const value = await condition();
     if (value !== false && value !== null && value !== undefined) return value;
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms`);
-    await Bun.sleep(LOOK_EVERY_MS);
+    const passedMs = performance.now() - startedAt;
+    if (passedMs > timeoutMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
+    await Bun.sleep(Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSE_MS.share * passedMs)));
   }
 }
