@@ -111,7 +111,7 @@ test(
       expect(watched.looks.stale).toEqual([]);
       expect(watched.leaked).toEqual([]);
       expect(watched.beyondLimit).toBe(0);
-      expect(textOf(await oracle.check(own, { searchesMax: 20 }))).toBe("");
+      expect(textOf(await oracle.check(own, { samplesMax: 20 }))).toBe("");
       expect(watched.looks.count).toBeGreaterThan(REQUESTS / 4);
       const { requests, admitted, refused, looks } = watched;
       const others = `${admitted.length} admitted and ${refused} refused at the limit`;

@@ -60,9 +60,9 @@ export interface Outcome {
 
 const WRITERS = 4;
 /** Acknowledged changes per part of a fixture's history. There are three parts. */
-const CHANGES = 110;
-/** Searches per trial. Each takes some tens of milliseconds. */
-const SEARCHES_MAX = 40;
+const CHANGES = 60;
+/** Searches, histories and deleted memories per trial. Each search takes some tens of milliseconds. */
+const SAMPLES_MAX = 20;
 const ENVIRONMENT = { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH } as const;
 const FLAGS = ["--lanes", "1", "--log-level", "silent"] as const;
 
@@ -194,7 +194,7 @@ export async function runTrial(home: string, trial: Trial, random: () => number)
   }
   if (failure.server === null) return { trial, ...judgeRefusal(failure.message) };
   try {
-    const options = { searchesMax: SEARCHES_MAX, endsWithinMs: WAIT_MS };
+    const options = { samplesMax: SAMPLES_MAX, endsWithinMs: WAIT_MS };
     const findings = await fixture.oracle.copy().check(callerOf(failure.server), options);
     return { trial, verdict: verdictOf(path, findings), note: describe(findings) };
   } catch (error) {

@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/stores/sqlite/open-database.ts";
 import { type Ended, startMneme } from "../support/command.ts";
 import { flipBit } from "../support/damage.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
-import { ENGLISH, MULTILINGUAL } from "../support/shipped-models.ts";
+import { ENGLISH, MULTILINGUAL, writeEmbeddersAlone } from "../support/shipped-models.ts";
 import { WAIT_MS } from "../support/until.ts";
 import { Faults } from "./faults/faults.ts";
 import { type Called, type Caller, callerOf, ifAnswered, isWithin } from "./oracle/calls.ts";
@@ -17,8 +17,8 @@ import { MIX, type Mix, newWriters, WRITER_ENVIRONMENT, Writer, writeAll } from 
 import type { CrashPoint, Work } from "./points.ts";
 
 const WRITERS = 8;
-/** Searches per check, each of some tens of milliseconds. */
-const SEARCHES_MAX = 25;
+/** Searches, histories and deleted memories per check. Each search takes some tens of milliseconds. */
+const SAMPLES_MAX = 12;
 /** Acknowledged changes before the work of most points. */
 const CHANGES = 40;
 /** Upper limit of uploads and long texts for one point, so that few of them are left to process afterwards. */
@@ -42,6 +42,8 @@ export class Stage {
   readonly dataDir: string;
   readonly oracle: Oracle;
   readonly faults: Faults;
+  /** Folder of the models: no search of the oracle reranks. */
+  readonly #modelsDir = mkdtempSync(join(tmpdir(), "mneme-models-"));
   readonly #writers: readonly Writer[];
   readonly #quiet: Writer;
   #server: RunningServer | null = null;
@@ -68,6 +70,7 @@ export class Stage {
     this.dataDir = existing?.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-stage-"));
     this.oracle = existing?.oracle ?? new Oracle();
     this.faults = new Faults(this.dataDir);
+    writeEmbeddersAlone(this.#modelsDir);
     this.#writers = newWriters(this.oracle, WRITERS, seed);
     this.#quiet = new Writer(this.oracle, "quiet", seed + WRITERS);
   }
@@ -76,14 +79,18 @@ export class Stage {
   async close(): Promise<void> {
     await this.#server?.kill();
     this.faults.close();
-    rmSync(this.dataDir, { recursive: true, force: true });
+    for (const folder of [this.dataDir, this.#modelsDir]) rmSync(folder, { recursive: true, force: true });
   }
 
   /** The running server; starts one if there is none. */
   async server(): Promise<RunningServer> {
     this.#server ??= await startServer({
       dataDir: this.dataDir,
-      environment: { ...WRITER_ENVIRONMENT, MNEME_EMBEDDER: ENGLISH, ...this.faults.environment },
+      environment: {
+        ...{ MNEME_MODELS_DIR: this.#modelsDir, MNEME_EMBEDDER: ENGLISH },
+        ...WRITER_ENVIRONMENT,
+        ...this.faults.environment,
+      },
       flags: ["--log-level", "warn"],
     });
     const { keepsFiles } = this;
@@ -101,7 +108,7 @@ export class Stage {
   async judge(): Promise<readonly Finding[]> {
     this.faults.disarm();
     if (!this.isRunning) this.#server = null;
-    const findings = await this.oracle.check(callerOf(await this.server()), { searchesMax: SEARCHES_MAX });
+    const findings = await this.oracle.check(callerOf(await this.server()), { samplesMax: SAMPLES_MAX });
     const hasFailed = this.#server === this.#failedServer;
     const kept = findings.length > 0 || hasFailed ? [] : await this.#checkKeptFiles();
     const left = hasFailed ? [] : await this.#checkLeftovers();

@@ -19,7 +19,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Ui
 const WRITERS = 6;
 /** Acknowledged changes before a kill, at most. */
 const CHANGES_MAX = 60;
-const SEARCHES_MAX = 20;
+const SAMPLES_MAX = 20;
 const KILL_MS = 300_000;
 
 withPostgres("kills of nodes", () => {
@@ -54,7 +54,7 @@ withPostgres("kills of nodes", () => {
           // every second time, the other node has to take over the jobs
           if (kill % 4 >= 2) await pair.startMissing();
           for (const node of pair.running) {
-            const findings = textOf(await oracle.check(node, { searchesMax: SEARCHES_MAX }));
+            const findings = textOf(await oracle.check(node, { samplesMax: SAMPLES_MAX }));
             expect(findings === "" ? "" : `kill ${kill + 1} of node ${victim}:\n${findings}`).toBe("");
           }
           expect(pair.stale).toEqual([]);

@@ -1,5 +1,6 @@
 // The models that ship with Mneme, as tests use them.
 
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
 import { SETTINGS } from "../../src/config.ts";
@@ -8,6 +9,9 @@ import type { Embedder, Embedders, LocalModels } from "../../src/ports/models.ts
 
 /** Folder of the models that ship with Mneme. */
 export const MODELS_DIR = join(import.meta.dir, "../../data/models");
+
+/** Name of the file that describes a model, in its folder. */
+const MANIFEST = "model.json";
 
 /** Id of the English embedder, with which most tests run: it is the fastest. */
 export const ENGLISH = "all-minilm-l6-v2";
@@ -19,6 +23,21 @@ export const DEFAULT = SETTINGS.embedder.defaultText;
 
 /** The English embedder's weights and curves. */
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;
+
+/**
+ * Writes the embedders into a new folder without their reranker, for `MNEME_MODELS_DIR`. The lanes of a server load the
+ * reranker at each start, which tests that start many servers and never rerank need not pay for.
+ */
+export function writeEmbeddersAlone(folder: string): void {
+  for (const id of [ENGLISH, MULTILINGUAL]) {
+    mkdirSync(join(folder, id), { recursive: true });
+    for (const name of readdirSync(join(MODELS_DIR, id))) {
+      if (name !== MANIFEST) symlinkSync(join(MODELS_DIR, id, name), join(folder, id, name));
+    }
+    const manifest = JSON.parse(readFileSync(join(MODELS_DIR, id, MANIFEST), "utf8"));
+    writeFileSync(join(folder, id, MANIFEST), JSON.stringify({ ...manifest, reranker: null }));
+  }
+}
 
 /** These embedders as built-in models; none can be added. */
 export function localModelsOf(...embedders: readonly Embedder[]): LocalModels {

@@ -42,8 +42,11 @@ export interface Finding {
 
 /** How a check is done. */
 export interface CheckOptions {
-  /** Maximum number of memories that are searched for; default: all. They are evenly spread. */
-  readonly searchesMax?: number;
+  /**
+   * Maximum number of memories that are searched for, of histories that are read, and of deleted memories that are
+   * asked for by their ids; default: all. What all memories show is always compared.
+   */
+  readonly samplesMax?: number;
   /** Maximum time until every memory has ended its processing. */
   readonly endsWithinMs?: number;
 }
@@ -132,9 +135,10 @@ export class Oracle implements Records {
     const report = (kind: Finding["kind"], what: string) => void findings.push({ kind, what });
     await this.#waitForEnds(server, report, options.endsWithinMs ?? WAIT_MS);
     const failed = await this.#checkMemories(server, report);
-    await this.#checkDeleted(server, report);
-    await this.#checkHistories(server, report, options.searchesMax ?? this.memories.size);
-    await this.#checkSearches(server, report, { failed, searchesMax: options.searchesMax ?? this.memories.size });
+    const samplesMax = options.samplesMax ?? this.memories.size;
+    await this.#checkDeleted(server, report, samplesMax);
+    await this.#checkHistories(server, report, samplesMax);
+    await this.#checkSearches(server, report, { failed, samplesMax });
     await checkAccounts(this, server, report);
     return findings;
   }
@@ -195,18 +199,18 @@ export class Oracle implements Records {
     } else report("damaged", `${record.id} shows ${JSON.stringify(shown.text.slice(0, 80))} instead of ${state.text}`);
   }
 
-  async #checkDeleted(server: Caller, report: Report): Promise<void> {
-    for (const { id, state } of this.memories.values()) {
-      if (state !== null) continue;
+  async #checkDeleted(server: Caller, report: Report, samplesMax: number): Promise<void> {
+    const deleted = [...this.memories.values()].filter(({ state }) => state === null);
+    for (const { id } of sampleOf(deleted, samplesMax)) {
       const { status } = await server.call("GET", `/v1/memories/${id}`);
       if (status !== 404) report("back", `${id} answers ${status} although it was deleted`);
     }
   }
 
   /** Every text that a memory has had is in its history, in order, and none is there twice. */
-  async #checkHistories(server: Caller, report: Report, memoriesMax: number): Promise<void> {
+  async #checkHistories(server: Caller, report: Report, samplesMax: number): Promise<void> {
     const rewritten = this.living.filter(({ accepted }) => accepted.length > 1);
-    for (const { id, accepted, texts } of rewritten.slice(-memoriesMax)) {
+    for (const { id, accepted, texts } of sampleOf(rewritten, samplesMax)) {
       const { status, body } = await server.call("GET", `/v1/memories/${id}/history?limit=100`);
       if (status !== 200) {
         report("refused", `the history of ${id} answered ${status}`);
@@ -229,11 +233,9 @@ export class Oracle implements Records {
   async #checkSearches(
     server: Caller,
     report: Report,
-    { failed, searchesMax }: { readonly failed: ReadonlySet<string>; readonly searchesMax: number },
+    { failed, samplesMax }: { readonly failed: ReadonlySet<string>; readonly samplesMax: number },
   ): Promise<void> {
-    const records = [...this.memories.values()];
-    const step = Math.max(1, Math.ceil(records.length / searchesMax));
-    for (const record of records.filter((_, at) => at % step === 0)) {
+    for (const record of sampleOf([...this.memories.values()], samplesMax)) {
       const query = (record.state?.text ?? [...record.texts].at(-1) ?? "").slice(0, QUERY_CHARACTERS);
       const { status, body } = await server.call("POST", "/v1/memories/search", {
         ...{ query, mode: "hybrid", limit: RESULTS },
@@ -256,6 +258,15 @@ export class Oracle implements Records {
       }
     }
   }
+}
+
+/** At most `countMax` records: the newest, which a crash can concern, and as many that are spread over all others. */
+function sampleOf(records: readonly MemoryRecord[], countMax: number): readonly MemoryRecord[] {
+  if (records.length <= countMax) return records;
+  const newestMax = Math.ceil(countMax / 2);
+  const others = records.slice(0, records.length - newestMax);
+  const step = Math.ceil(others.length / Math.max(1, countMax - newestMax));
+  return [...others.filter((_, at) => at % step === 0), ...records.slice(-newestMax)];
 }
 
 /** Called for each finding of a check. */

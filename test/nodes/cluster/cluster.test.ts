@@ -25,7 +25,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Ui
 const WRITERS = 4;
 /** Acknowledged changes before a fault, and after changes are acknowledged again. */
 const CHANGES = 25;
-const SEARCHES_MAX = 12;
+const SAMPLES_MAX = 12;
 const FROZEN_MS = 30_000;
 /** Maximum time until changes are acknowledged again; then the round fails. */
 const RECOVERY_MS = 120_000;
@@ -239,7 +239,7 @@ describe.skipIf(skipped !== null)(`a cluster (${skipped ?? `MNEME_TEST_SEED=${SE
           await cluster.untilWhole();
           await pair.startMissing();
           for (const node of pair.running) {
-            expect(`${name}: ${textOf(await oracle.check(node, { searchesMax: SEARCHES_MAX }))}`).toBe(`${name}: `);
+            expect(`${name}: ${textOf(await oracle.check(node, { samplesMax: SAMPLES_MAX }))}`).toBe(`${name}: `);
           }
           expect(pair.stale).toEqual([]);
           const twice = repeated() - repeatedBefore;
