@@ -93,7 +93,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const extent = patterns.length > 0 || process.argv.includes("--all") ? { MNEME_TEST_ALL: "1" } : {};
   try {
     // it takes as long as a few starts save
-    const program = patterns.length === 1 ? {} : { MNEME_TEST_PROGRAM: await bundleProgram(join(folder, "program")) };
+    const program = patterns.length > 0 ? {} : { MNEME_TEST_PROGRAM: await bundleProgram(join(folder, "program")) };
     // One lane per server: each takes half a second of processor time to load its models.
     const env = { MNEME_TEST_LANES: "1", ...process.env, ...extent, ...postgres, ...program, TMPDIR: folder };
     const update = process.env.MNEME_TEST_DURATIONS === "1" ? ["--update-timings"] : [];

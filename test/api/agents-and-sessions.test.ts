@@ -40,7 +40,7 @@ const expected = (scope: Scope, more: (memory: Stored) => boolean = () => true) 
     .sort();
 
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   const scopes = Array.from({ length: MEMORIES }, () => anyScope(0.7));
   const memories = scopes.map((scope, at) => ({ content: `Boat ${at} is moored at the quay.`, ...scope }));
   const { data } = await call("POST", "/v1/memories/batch", { memories });

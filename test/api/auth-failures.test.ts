@@ -13,7 +13,7 @@ const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
   const config = { trustedProxies: parseTrustedProxies(`${PROXY}, 192.0.2.0/28, fd00::/8`) };
-  mneme = await startService({ clock, config, waitsForModels: false });
+  mneme = await startService({ countsWords: true, clock, config, waitsForModels: false });
 });
 afterAll(() => mneme.stop());
 

@@ -7,7 +7,7 @@ import { expectFault } from "./faults.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
 });
 afterAll(() => mneme.stop());
 

@@ -19,7 +19,7 @@ let mneme: TestService;
 let room: string;
 let adas: string;
 beforeAll(async () => {
-  mneme = await startService({ dataDir });
+  mneme = await startService({ countsWords: true, dataDir });
   room = (await mneme.store({ content: ROOM })).body.id;
   adas = (await mneme.store({ content: "Ada's bicycle is locked behind the bakery.", userId: "ada" })).body.id;
   await mneme.store({ content: "Bread is baked at 220 degrees.", userId: "ben" });
@@ -158,6 +158,6 @@ test("the cases of a user go when the user is deleted with all data", async () =
 test("a run goes on after a restart, and counts each case once", async () => {
   const { body } = await mneme.call("POST", "/v1/cases/runs", { modes: MODE_NAMES });
   await mneme.service.close();
-  mneme = await startService({ dataDir });
+  mneme = await startService({ countsWords: true, dataDir });
   expect(await ended(body.id)).toMatchObject({ status: "completed", done: 20, total: 20, results: { length: 4 } });
 });

@@ -10,7 +10,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Ui
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock, waitsForModels: false });
+  mneme = await startService({ countsWords: true, clock, waitsForModels: false });
 });
 afterAll(() => mneme.stop());
 

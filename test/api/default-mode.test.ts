@@ -9,7 +9,7 @@ const QUESTION = "Where does Ada keep the spare key?";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   const memories = [
     { content: "Ada keeps the spare key under the blue pot." },
     { content: "The spare wheel lies in the shed." },

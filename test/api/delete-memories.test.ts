@@ -14,7 +14,7 @@ const ABSENT = "job_00000000000000000000000000";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
 });
 afterAll(() => mneme.stop());
 
@@ -168,7 +168,7 @@ describe("a deletion of many memories", () => {
     });
     const received: string[] = [];
     try {
-      const hooked = await startService({ config: { webhookAllow: AllowList.parse("127.0.0.1") } });
+      const hooked = await startService({ countsWords: true, config: { webhookAllow: AllowList.parse("127.0.0.1") } });
       try {
         const url = `http://127.0.0.1:${receiver.port}/`;
         await hooked.call("POST", "/v1/webhooks", { url, events: ["memory.deleted"] });

@@ -8,7 +8,7 @@ import { expectFault } from "./faults.ts";
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
 });
 afterAll(() => mneme.stop());
 

@@ -31,7 +31,7 @@ let receiver: WebhookReceiver;
 beforeAll(async () => {
   receiver = receiveWebhooks();
   const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: RETRIES_MS };
-  mneme = await startService({ clock, config });
+  mneme = await startService({ countsWords: true, clock, config });
 });
 afterAll(async () => {
   await mneme.stop();

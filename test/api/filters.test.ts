@@ -31,7 +31,7 @@ const MEMORIES: Record<string, object> = {
 const ALL = Object.keys(MEMORIES);
 
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
   for (const [name, attributes] of Object.entries(MEMORIES)) {
     clock.advance(HOUR_MS);
     const { body } = await mneme.store({ content: `The item ${name}.`, ...attributes });

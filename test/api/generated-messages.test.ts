@@ -34,7 +34,10 @@ afterAll(async () => {
 });
 
 async function serviceOfKell(limits: Partial<typeof SHORT_LIMITS> = {}): Promise<TestService> {
-  const service = await startService({ config: { llmBaseUrl: llm.baseUrl, llmModel: "small", ...limits } });
+  const service = await startService({
+    countsWords: true,
+    config: { llmBaseUrl: llm.baseUrl, llmModel: "small", ...limits },
+  });
   // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
   await service.call("PUT", "/v1/project", { smart_ingestion: { enabled: false }, min_evidence: 0 });
   const memories = [

@@ -9,7 +9,7 @@ const clock = new SettableClock();
 let mneme: TestService;
 let id = "";
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
   id = (await mneme.store({ content: "The ferry leaves at noon.", userId: "ada", metadata: { pier: 4 } })).body.id;
 });
 afterAll(() => mneme.stop());

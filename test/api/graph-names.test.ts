@@ -32,7 +32,7 @@ const OTHERS = [
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   const memories = [ENGINEER, MIRRORS, ...OTHERS].map((content) => ({ content }));
   await mneme.call("POST", "/v1/memories/batch", { memories });
   await until("all are completed", async () => {

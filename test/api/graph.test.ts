@@ -27,7 +27,7 @@ let mneme: TestService;
 let confined: string;
 let ids: string[];
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   const memories = MEMORIES.map(([userId, content]) => ({ userId, content }));
   const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
   ids = body.data.map(({ memory }: { memory: { id: string } }) => memory.id);

@@ -35,6 +35,7 @@ let llm: LlmStub;
 beforeAll(async () => {
   llm = startLlm();
   mneme = await startService({
+    countsWords: true,
     config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmConcurrency: CONCURRENCY },
   });
   // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals

@@ -23,7 +23,7 @@ let mneme: TestService;
 /** A webhook with a delivery and two chats, for operations that need them. */
 const things = { webhook: "", delivery: "", chat: "", chats: ["", ""] };
 beforeAll(async () => {
-  mneme = await startService({ clock, config });
+  mneme = await startService({ countsWords: true, clock, config });
   const made = await mneme.call("POST", "/v1/webhooks", { url: "http://127.0.0.1:9/", events: ["memory.failed"] });
   things.webhook = made.body.id;
   things.delivery = (await mneme.call("POST", `/v1/webhooks/${things.webhook}/test`)).body.id;
@@ -522,10 +522,10 @@ describe("what is remembered", () => {
     const dataDir = mkdtempSync(join(tmpdir(), "mneme-idem-"));
     try {
       const headers = fresh();
-      const before = await startService({ dataDir, waitsForModels: false });
+      const before = await startService({ countsWords: true, dataDir, waitsForModels: false });
       const first = await before.call("POST", "/v1/chats", { title: "restarted" }, headers);
       await before.stop();
-      const after = await startService({ dataDir, waitsForModels: false });
+      const after = await startService({ countsWords: true, dataDir, waitsForModels: false });
       try {
         const again = await after.call("POST", "/v1/chats", { title: "restarted" }, headers);
         expect([again.status, again.body, isReplay(again)]).toEqual([201, first.body, "true"]);

@@ -11,7 +11,7 @@ import { walk } from "./pages.ts";
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock, waitsForModels: false });
+  mneme = await startService({ countsWords: true, clock, waitsForModels: false });
 });
 afterAll(() => mneme.stop());
 

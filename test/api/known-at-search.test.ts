@@ -21,7 +21,7 @@ let mneme: TestService;
 let then: string;
 const ids: string[] = [];
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   for (const [before] of REWRITTEN) ids.push(await stored(before, { userId: "ada", tags: ["old"] }));
   await stored("Bread is baked on Tuesdays.", { userId: "ada" });
   const foreign = await stored("Eve hides her spare key in the barn.", { userId: "eve" });

@@ -16,7 +16,7 @@ let mneme: TestService;
  */
 let ids: string[] = [];
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
   for (const first of [0, 60, 120]) {
     const memories = Array.from({ length: 60 }, (_, at) => ({
       content: `note ${first + at}`,

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
 });
 afterAll(() => mneme.stop());
 

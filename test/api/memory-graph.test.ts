@@ -7,7 +7,7 @@ import { expectFault } from "./faults.ts";
 let mneme: TestService;
 const ids: Record<string, string> = {};
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   const memories = [
     {
       title: "Mabel Thorne",

@@ -15,7 +15,7 @@ interface Point {
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
 });
 afterAll(() => mneme.stop());
 

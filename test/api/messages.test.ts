@@ -22,7 +22,7 @@ import { expectFault } from "./faults.ts";
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
   const memories = [
     { content: "The ferry to Lund leaves at nine from pier two.", userId: "ada", tags: ["morning crossing"] },
     { content: "The ferry to Lund has a cafe with cinnamon buns.", userId: "ada" },

@@ -250,7 +250,7 @@ describe("over HTTP", () => {
   const clock = new StandingClock();
   let mneme: TestService;
   beforeAll(async () => {
-    mneme = await startService({ clock, config: { rateLimits: RATE_LIMITS } });
+    mneme = await startService({ countsWords: true, clock, config: { rateLimits: RATE_LIMITS } });
   });
   afterAll(() => mneme.stop());
 

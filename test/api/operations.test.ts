@@ -12,7 +12,7 @@ let mneme: TestService;
 let contract: Contract;
 const documented = new Map<string, Documented>();
 beforeAll(async () => {
-  mneme = await startService({ waitsForModels: false, config: { rateLimits: RATE_LIMITS } });
+  mneme = await startService({ countsWords: true, waitsForModels: false, config: { rateLimits: RATE_LIMITS } });
   contract = new Contract((await mneme.call("GET", "/openapi.json")).body);
   for (const operation of contract.operations) documented.set(documentedRoute(operation), operation);
 });

@@ -65,7 +65,11 @@ const own = (headers?: Record<string, string>) => mneme.call("GET", "/v1/project
 
 describe("createProject", () => {
   test("without a plan, the project gets the plan that the operator set, and a plan in the request counts more", async () => {
-    const service = await startService({ config: { defaultPlan: "starter" }, waitsForModels: false });
+    const service = await startService({
+      countsWords: true,
+      config: { defaultPlan: "starter" },
+      waitsForModels: false,
+    });
     const planOf = async (body: object) => (await service.call("POST", "/v1/projects", body)).body.plan;
     expect(await planOf({ name: "one" })).toBe("starter");
     expect(await planOf({ name: "two", plan: "pro" })).toBe("pro");

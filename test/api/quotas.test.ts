@@ -13,7 +13,7 @@ const MiB = 1024 * 1024;
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({ clock });
+  mneme = await startService({ countsWords: true, clock });
 });
 afterAll(() => mneme.stop());
 

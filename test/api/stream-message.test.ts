@@ -10,7 +10,7 @@ import { expectFault } from "./faults.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ countsWords: true });
   // the memories match some questions of this file only loosely; test/services/evidence.test.ts tests refusals
   await mneme.call("PUT", "/v1/project", { min_evidence: 0 });
   const memories = [

@@ -6,7 +6,7 @@ import { startService, type TestService } from "../support/service.ts";
 
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService({});
+  mneme = await startService({ countsWords: true });
 });
 afterAll(() => mneme.stop());
 

@@ -183,7 +183,7 @@ describe("receiving", () => {
 describe("uploadMemory", () => {
   let service: TestService;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ countsWords: true });
   });
   afterAll(() => service.stop());
   const incoming = () => readdirSync(join(service.dataDir, "uploads/incoming"));

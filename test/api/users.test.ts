@@ -12,7 +12,7 @@ let mneme: TestService;
 beforeAll(async () => {
   // retry delays are long, so that undelivered events stay pending and can be counted
   const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: [3_600_000] };
-  mneme = await startService({ clock, config });
+  mneme = await startService({ countsWords: true, clock, config });
 });
 afterAll(() => mneme.stop());
 

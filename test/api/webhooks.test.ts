@@ -10,7 +10,7 @@ const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
   const config = { webhookAllow: AllowList.parse("10.1.2.0/24"), webhookRetriesMs: [3_600_000] };
-  mneme = await startService({ clock, config, waitsForModels: false });
+  mneme = await startService({ countsWords: true, clock, config, waitsForModels: false });
 });
 afterAll(() => mneme.stop());
 

@@ -1,6 +1,6 @@
-// A complete service inside the test's own process: real stores in a temporary folder, real models, no socket. With
-// MNEME_TEST_STORE=postgres the rows and texts are in a PostgreSQL database, and the models count words, because only
-// the store differs from the other run.
+// A complete service inside the test's own process: real stores in a temporary folder, real models or such that count
+// words, no socket. With MNEME_TEST_STORE=postgres the rows and texts are in a PostgreSQL database, and all models
+// count words, because only the store differs from the other run.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -84,6 +84,11 @@ export interface ServiceOptions {
   readonly dataDir?: string;
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
+  /**
+   * Whether the models count words: for tests that need no meaning. A lane costs as much processor time as all else of
+   * a service. Models that `config` names are real, and so are those of a service with threads.
+   */
+  readonly countsWords?: boolean;
   /** Implementations of ports in place of the embedded ones. `addKey` works with stores in `dataDir` only. */
   readonly ports?: PortOpeners;
   /** Whether `startService` waits until the models are ready. Default: yes. */
@@ -132,14 +137,15 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   );
   // one lane, because test files run in parallel
   const store = options.ports === undefined ? await storeOf(dataDir) : null;
+  const namesModels = options.config?.embedder !== undefined || options.config?.modelsDir !== undefined;
   // threads have the clock of the system, and real ports
   const canHaveThreads = options.clock === undefined && options.ports === undefined && store === null;
   const httpThreads = canHaveThreads ? Number(process.env.MNEME_TEST_HTTP_THREADS ?? 1) : 1;
+  const countsWords = (store !== null || (options.countsWords === true && httpThreads === 1)) && !namesModels;
   const config = { ...defaults, lanes: 1, store, httpThreads, ...options.config };
-  const namesModels = options.config?.embedder !== undefined || options.config?.modelsDir !== undefined;
   const composed = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },
-    { threadScript: THREAD_SCRIPT, ...(options.ports ?? (store === null || namesModels ? {} : WORD_PORTS)) },
+    { threadScript: THREAD_SCRIPT, ...(options.ports ?? (countsWords ? WORD_PORTS : {})) },
   );
   const threads = (await composed.threads?.listen("127.0.0.1", 0)) ?? null;
   /** Ends when all keys are stored that were added so far. Each request waits for it. */
