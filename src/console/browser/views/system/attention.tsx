@@ -5,6 +5,7 @@ import { nowMs } from "../../core/clock.ts";
 import { agoText, bytesText, countText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { to } from "../../core/router.ts";
+import { rights } from "../../core/session.ts";
 import { CircleAlert, CircleCheck, TriangleAlert } from "../../ui/icons.ts";
 import { Card, Id } from "../../ui/pieces.tsx";
 import { type Problem, problemsOf, usedShareOf } from "./problems.ts";
@@ -66,6 +67,7 @@ function textOf(problem: Problem, { disk }: System): string {
 
 /** What a person can do about a problem. */
 function WayOut({ problem: { kind } }: { readonly problem: Problem }) {
-  if (kind === "memories_failed") return <a href={to(["memories"], { status: "failed" })}>{t("See why")}</a>;
-  return kind === "backup" ? <Id text="mneme backup" /> : null;
+  if (kind === "backup") return <Id text="mneme backup" />;
+  if (kind !== "memories_failed" || rights.value?.memoriesRead !== true) return null;
+  return <a href={to(["memories"], { status: "failed" })}>{t("See why")}</a>;
 }
