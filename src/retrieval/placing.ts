@@ -2,17 +2,13 @@
 // their place before. Word list: data/words/placing.txt.
 
 import placing from "../../data/words/placing.txt" with { type: "text" };
-import { fold } from "../kit/fold.ts";
 import { hasStopWords } from "../words/stop-words.ts";
 import { parseWordList } from "../words/word-lists.ts";
-import { JOINED } from "../words/word-patterns.ts";
+import { hasPhrase, phrasesOf } from "./phrases.ts";
 import type { PlacedWord } from "./substitutes.ts";
 import type { TextInLanguage } from "./time/change-words.ts";
 import { withoutDiacritics } from "./time/lexicon.ts";
 
-/** Longer texts are read up to here, in UTF-16 code units. */
-const TEXT_UNITS_MAX = 1_000;
-const WORD = /[\p{L}\p{M}]+/gu;
 /** Minimum length of a word that counts in languages without stop words: shorter ones are articles and such. */
 const THING_UNITS_MIN = 4;
 /** A capitalised word that is not the first one. */
@@ -23,28 +19,11 @@ const [STEM_UNITS_MIN, ENDING_UNITS_MAX] = [4, 3];
 const [INTO_ENDING, INTO_PARTICLE, INTO_VERB] = [/\p{Script=Hangul}(?:에|로|으로)$/u, /^(?:に|へ)$/, /[到在进進]$/u];
 const CASED = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u;
 
-/** The words of a section: single words, pairs, and those that are looked for anywhere. */
-interface Words {
-  readonly single: ReadonlySet<string>;
-  readonly pairs: ReadonlySet<string>;
-  readonly anywhere: readonly string[];
-}
-
 const lists = parseWordList(placing);
-const WHERE = wordsOf("where");
-const PLACED = wordsOf("placed");
+const WHERE = phrasesOf(lists.get("where"));
+const PLACED = phrasesOf(lists.get("placed"));
 /** Prepositions before a place. */
-const INTO = wordsOf("into");
-
-function wordsOf(section: string): Words {
-  const words = lists.get(section) ?? [];
-  const spaced = words.filter((word) => !JOINED.test(word));
-  return {
-    single: new Set(spaced.filter((word) => !word.includes("_"))),
-    pairs: new Set(spaced.filter((word) => word.includes("_")).map((word) => word.replace("_", " "))),
-    anywhere: words.filter((word) => JOINED.test(word)),
-  };
-}
+const INTO = phrasesOf(lists.get("into"));
 
 /** The words of questions for places, one by one, and verbs such as "lies". */
 const WHERE_PARTS: ReadonlySet<string> = new Set(
@@ -58,31 +37,25 @@ const WHERE_PARTS: ReadonlySet<string> = new Set(
  * names somebody: "I gave Anna the book" does not say where Anna is.
  */
 export function placedThings({ text, language }: TextInLanguage, words: readonly PlacedWord[]): readonly PlacedWord[] {
-  if (!hasOne(WHERE, text) || (language !== "de" && NAME.test(text))) return [];
+  if (!hasPhrase(WHERE, text) || (language !== "de" && NAME.test(text))) return [];
+  return subjectsOf(words, language);
+}
+
+/** What a question for a place is about: its words that have a meaning, but for "where" and such verbs as "lies". */
+export function subjectsOf(words: readonly PlacedWord[], language: string): readonly PlacedWord[] {
   const knowsSmallWords = hasStopWords(language);
   return words.filter(
     ({ word, hasMeaning }) =>
       hasMeaning &&
       !WHERE_PARTS.has(withoutDiacritics(word)) &&
-      !hasOne(WHERE, word) &&
+      !hasPhrase(WHERE, word) &&
       (knowsSmallWords || isLong(word)),
   );
 }
 
 /** Whether a note says where something was put. */
 export function saysPlaced(note: string): boolean {
-  return hasOne(PLACED, note);
-}
-
-/** Whether a text has one of these words. */
-function hasOne({ single, pairs, anywhere }: Words, text: string): boolean {
-  const plain = fold(text.slice(0, TEXT_UNITS_MAX));
-  if (anywhere.some((word) => plain.includes(word))) return true;
-  // Vietnamese words differ by diacritics only, and other languages leave them out
-  return [plain, withoutDiacritics(plain)].some((form) => {
-    const words = form.match(WORD) ?? [];
-    return words.some((word, at) => single.has(word) || pairs.has(`${words[at - 1]} ${word}`));
-  });
+  return hasPhrase(PLACED, note);
 }
 
 /** Whether both notes are about all of the things, and the newer one, which `saysPlaced`, says where they were put. */

@@ -89,6 +89,11 @@ export function areOfOtherRelatives(question: string, older: string, newer: stri
   return after.size === 0 ? LEAVES_WRITER_OUT.test(newer) || namesWriter(newer) : !after.isSubsetOf(before);
 }
 
+/** Whether a text names a relative. */
+export function namesRelative(text: string): boolean {
+  return relativesIn(text).length > 0;
+}
+
 /** Whether a text has a word for "I" or "we". */
 function namesWriter(text: string): boolean {
   if (writer === undefined) return false;

@@ -14,6 +14,7 @@ import {
 import { differenceLogit, dot, probeLogit } from "../kit/dot.ts";
 import { probabilityOf as probabilityOfLogit, regressionProbability } from "../kit/logistic.ts";
 import { areRowsOfList } from "./list-rows.ts";
+import { askedDweller, saysLives, saysMoved } from "./moving.ts";
 import { isPutElsewhere, placedThings, saysPlaced } from "./placing.ts";
 import { areOfOtherRelatives } from "./relatives.ts";
 import { type LackingSpecifics, lackingSpecifics, type Specifics, specificsOf } from "./specifics.ts";
@@ -132,6 +133,10 @@ export function replacedAmong(
   const specifics = specificsOf(asked.text.text, asked.text.language);
   const reads = notes.map((note) => (note === null ? null : readOnce(note, specifics)));
   const things = placedThings(asked.text, asked.placed);
+  const dweller = askedDweller(asked.text, asked.placed);
+  const haveMoved = notes.map(
+    (note) => dweller !== null && note !== null && saysMoved(note.text, dweller, placedWords(note)),
+  );
   const arePlaced = things.length === 0 ? [] : notes.map((note) => note !== null && saysPlaced(note.text));
   const found: Replaced[] = [];
   for (const [older, before] of notes.entries()) {
@@ -145,7 +150,9 @@ export function replacedAmong(
       if (other.lacking.codes > own.lacking.codes) continue;
       if (asked.isPast && !isMeantByPast(asked, own.words, other.words)) continue;
       if (tuning !== null && cosineGap(before, after) > tuning.cosineGapMax) continue;
-      const isElsewhere = arePlaced[newer] === true && isPutElsewhere(things, own.placed, other.placed);
+      const isElsewhere =
+        (arePlaced[newer] === true && isPutElsewhere(things, own.placed, other.placed)) ||
+        (dweller !== null && haveMoved[newer] === true && saysLives(before.text, dweller, own.placed));
       const probability = isElsewhere ? 1 : probabilityOf(own, other, asked.now, tuning);
       if (probability < best.probability) continue;
       if (areNeighbours(asked, own, other, tuning)) continue;

@@ -69,7 +69,7 @@ describe("an import", () => {
     for (const [from, source] of Object.entries(sources)) {
       const { exitCode, stdout, stderr } = await importFrom(["--from", from, source, "--user", from, "--wait"]);
       expect([from, exitCode, stderr]).toEqual([from, 0, expect.stringContaining("everything is searchable")]);
-      expect(stdout).toContain(`${from}: 1 memories read, 1 created, 0 updated, 0 unchanged, 0 refused, 0 skipped`);
+      expect(stdout).toContain(`${from}: 1 memory read, 1 created, 0 updated, 0 unchanged, 0 refused, 0 skipped`);
     }
     const before = await Promise.all(Object.keys(sources).map(listOf));
     for (const [from, source] of Object.entries(sources)) {
@@ -150,7 +150,7 @@ describe("an import", () => {
     });
     const { exitCode, stdout } = await startMneme(["import", "--from", "mem0", path, "--dry-run"], folder);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("mem0: 1 memories read, nothing stored, 0 refused, 0 skipped");
+    expect(stdout).toContain("mem0: 1 memory read, nothing stored, 0 refused, 0 skipped");
     expect(stdout).toMatch(/Came along .*\n(.*\n)* {2}memory → content +1\n/);
     expect(stdout).toMatch(/Has no place in a memory, and was left out:\n {2}hash +1\n/);
     expect(await listOf("dry")).toEqual([]);

@@ -144,7 +144,7 @@ describe("a backup", () => {
 
   test("restores everything, as an export shows; without a server too, and the second one stores only what is new", async () => {
     const first = await backup([path("plain"), "--data-dir", service.dataDir], start());
-    expect(first).toContain("102 memories and 1 unread uploads");
+    expect(first).toContain("102 memories and 1 unread upload");
     await restore([path("plain"), "--data-dir", path("copy")], start());
     expect(await exportOf(path("copy"), "copy.jsonl")).toEqual(await exportOf(service.dataDir, "original.jsonl"));
 

@@ -259,7 +259,7 @@ withPostgres("commands on copies", () => {
 
     test("a backup is restored to the same content, and the same models with their curves", async () => {
       const said = await backup([path(`backup-${kind}`), ...flagsOf(place)], startOn(place));
-      expect(said).toContain("8 memories and 1 unread uploads");
+      expect(said).toContain("8 memories and 1 unread upload");
       const restored = { dataDir: path(`restored-${kind}`), url: null };
       await restore([path(`backup-${kind}`), ...flagsOf(restored)], startOn(restored));
       expect(await exported(restored, `${kind}-restored.jsonl`)).toEqual(await exported(place, `${kind}-now.jsonl`));
