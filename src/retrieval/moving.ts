@@ -45,8 +45,8 @@ export function saysLives(note: string, { isWriter, names }: Dweller, words: rea
 }
 
 /**
- * Whether a note says that the asked one has moved: the writer, if the question names nobody, or else somebody whom both
- * notes name.
+ * Whether a note says that the asked one has moved: the writer, if the question names nobody, or else somebody whom
+ * both notes name.
  */
 export function saysMoved(note: string, { isWriter, names }: Dweller, words: readonly PlacedWord[]): boolean {
   if (YEAR.test(note)) return false;
@@ -65,5 +65,5 @@ export function saysMoved(note: string, { isWriter, names }: Dweller, words: rea
 }
 
 function areNamed(names: readonly PlacedWord[], words: readonly PlacedWord[]): boolean {
-  return names.length > 0 && names.every((name) => words.some(({ stem }) => stem === name.stem));
+  return names.some((name) => words.some(({ stem }) => stem === name.stem));
 }

@@ -255,9 +255,14 @@ describe("routes without a key", () => {
     const loading = await startService({ waitsForModels: false });
     try {
       const ready = () => loading.send(new Request("http://mneme.test/ready"));
+      let areReady = false;
+      const models = Promise.resolve(loading.service.ready).then(() => {
+        areReady = true;
+      });
       const before = await ready();
-      expect([before.status, before.body.status]).toEqual([503, "waiting for the models"]);
-      await loading.service.ready;
+      // on a busy machine the models may be ready before the first question
+      if (!areReady) expect([before.status, before.body.status]).toEqual([503, "waiting for the models"]);
+      await models;
       const after = await ready();
       expect([after.status, after.body.status]).toEqual([200, "ready"]);
       expect(JSON.stringify(after.body)).not.toContain("/"); // no path of a model
