@@ -110,6 +110,12 @@ test(
   60_000 + BACKUPS * 30_000,
 );
 
+/** The size in bytes that a text says. @param pattern matches the number and the unit */
+function bytesIn(text: string, pattern: RegExp): number {
+  const [, amount, unit = ""] = pattern.exec(text) ?? [];
+  return Number(amount) * ({ B: 1, KB: 1e3, MB: 1e6 }[unit] ?? Number.NaN);
+}
+
 describe("a backup", () => {
   let service: TestService;
   let stop: () => Promise<void>;
@@ -154,9 +160,7 @@ describe("a backup", () => {
     expect(unchanged).toContain("102 memories");
     await service.store({ content: "One more memory." });
     const second = await backup([path("plain"), "--data-dir", service.dataDir], start());
-    const [all = 0, added = 0] = [/([\d.]+) MB in/, /^([\d.]+) MB were new/m].map((one) =>
-      Number(one.exec(second)?.[1]),
-    );
+    const [all, added] = [bytesIn(second, /([\d.]+) (\w+) in/), bytesIn(second, /^([\d.]+) (\w+) were new/m)];
     expect(added).toBeLessThan(all / 2);
     expect(packs()).toBeGreaterThan(before);
 
@@ -195,7 +199,7 @@ describe("a backup", () => {
     await backup([path("indexed"), "--data-dir", service.dataDir, "--with-index"], start());
     expect(readdirSync(join(service.dataDir, "snapshots"))).toEqual([]);
     const again = await backup([path("indexed"), "--data-dir", service.dataDir, "--with-index"], start());
-    expect(Number(/^([\d.]+) MB were new/m.exec(again)?.[1])).toBeLessThan(0.3);
+    expect(bytesIn(again, /^([\d.]+) (\w+) were new/m)).toBeLessThan(300_000);
     await restore([path("indexed"), "--data-dir", path("indexed-copy")], start());
     const restored = await startService({ dataDir: path("indexed-copy"), waitsForModels: false });
     try {
