@@ -1,7 +1,7 @@
 // Regions of a map, their names and the labels of points: no text crosses the edge of a region.
 
 import { describe, expect, test } from "bun:test";
-import { areApart, type Box, boxAround } from "../../src/console/browser/ui/boxes.ts";
+import { areApart, type Box, boxAround, distanceToBox } from "../../src/console/browser/ui/boxes.ts";
 import { type Island, placed, type ShownRegion, type Wanted } from "../../src/console/browser/ui/islands.ts";
 import { isWithin, type PlanePoint } from "../../src/console/browser/ui/point-field.ts";
 import { distanceOf, doOverlap } from "../../src/console/browser/ui/polygons.ts";
@@ -33,6 +33,8 @@ function expectClear(wanted: Wanted): ReturnType<typeof placed> {
     const corners = cornersOf(boxOf(text, middle));
     const own = islandOf(at);
     expect(isOnIsland).toBe(own !== -1);
+    const away = wanted.places.map((place) => distanceToBox(place, boxOf(text, middle)));
+    expect(away.indexOf(Math.min(...away))).toBe(at);
     for (const [number, island] of islands.entries()) {
       const on = corners.map((corner) => isOn(island, corner));
       // as a whole on its own island, and as a whole beside any other

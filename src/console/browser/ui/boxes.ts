@@ -22,6 +22,14 @@ export function areApart(one: Box, other: Box): boolean {
   return one.right < other.left || one.left > other.right || one.bottom < other.top || one.top > other.bottom;
 }
 
+/** Distance from a point to a rectangle; 0 if it lies inside. */
+export function distanceToBox(
+  { x, y }: { readonly x: number; readonly y: number },
+  { left, right, top, bottom }: Box,
+): number {
+  return Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+}
+
 /** The middle of a rectangle. */
 export function middleOf({ left, right, top, bottom }: Box): { x: number; y: number } {
   return { x: (left + right) / 2, y: (top + bottom) / 2 };

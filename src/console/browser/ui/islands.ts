@@ -2,7 +2,7 @@
 // points. It grows around the labels of its points, so that no label crosses an edge. Its name stands on its edge, like
 // a flag. What finds no place is left out. This does not use the page, so that tests can run without one.
 
-import { areApart, type Box, boxAround, isInside, middleOf } from "./boxes.ts";
+import { areApart, type Box, boxAround, distanceToBox, isInside, middleOf } from "./boxes.ts";
 import { isWithin, type PlanePoint, type Size } from "./point-field.ts";
 import { areaOf, boundsOf, cornersOf, distanceOf, doOverlap, hullOf } from "./polygons.ts";
 
@@ -16,6 +16,8 @@ const LINE = 17;
 const LABEL_GAP = 8.5;
 const INSET = 7;
 const BETWEEN = 6;
+/** How many times as far from a label as its own point any other point must be, so that nobody takes it for theirs. */
+const OTHERS_AWAY = 1.5;
 /** Pixels that stay free at the edges of the canvas. */
 const EDGE = 3;
 /** Maximum area by which a label makes its region larger, as a share of the canvas. */
@@ -98,6 +100,11 @@ export function placed({ places, labels, regions, size, radius, widthOf }: Wante
 
   const isFree = (box: Box, own: number | null) =>
     isInside(box, size.width, size.height, EDGE) && taken.every((other, at) => at === own || areApart(box, other));
+  /** Whether a label would stand clearly nearer to its own point than to any other. */
+  const isByItsPoint = (box: Box, own: number) => {
+    const least = OTHERS_AWAY * distanceToBox(places[own] as PlanePoint, box);
+    return places.every((place, at) => at === own || distanceToBox(place, box) >= least);
+  };
   const isOnCanvas = ({ body }: Growing) => isInside(boundsOf(body), size.width, size.height, 1);
   /** The island with a box inside; null if it would touch another one, an edge, or a point that is not its own. */
   const grown = (own: number, box: Box): Growing | null => {
@@ -119,7 +126,7 @@ export function placed({ places, labels, regions, size, radius, widthOf }: Wante
     for (const [turn, middle] of middles.entries()) {
       if (best !== null && turn * LATER_COST >= best.cost) break;
       const box = boxAround(middle, width / 2, LINE / 2);
-      const island = isFree(box, at) ? grown(own, box) : null;
+      const island = isFree(box, at) && isByItsPoint(box, at) ? grown(own, box) : null;
       if (island === null) continue;
       const growth = areaOf(island.body) - before;
       const cost = growth + turn * LATER_COST;
@@ -135,7 +142,8 @@ export function placed({ places, labels, regions, size, radius, widthOf }: Wante
   const writeOutside = (text: string, width: number, middles: readonly PlanePoint[], at: number) => {
     const middle = middles.find((one) => {
       const box = boxAround(one, width / 2, LINE / 2);
-      return isFree(box, at) && islands.every(({ body }) => !doOverlap(cornersOf(box), body));
+      const isClear = isFree(box, at) && isByItsPoint(box, at);
+      return isClear && islands.every(({ body }) => !doOverlap(cornersOf(box), body));
     });
     if (middle !== undefined) write(text, middle, width, at, false);
     return middle !== undefined;
