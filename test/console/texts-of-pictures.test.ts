@@ -1,10 +1,10 @@
-// What the console writes into its pictures and histories: labels that differ, names of regions, changes word by word,
-// and headings of memories.
+// What the console writes into its pictures and histories: labels that differ, names of regions, and changes word by
+// word. Also which texts count as short.
 
 import { describe, expect, test } from "bun:test";
 import { distinctLabels } from "../../src/console/browser/ui/labels.ts";
 import { regionsOf } from "../../src/console/browser/views/map/regions.ts";
-import { headingOf, isShort } from "../../src/console/browser/views/memory/heading.ts";
+import { isShort } from "../../src/console/browser/views/memory/short-text.ts";
 import { wordChanges } from "../../src/console/browser/views/memory/word-changes.ts";
 
 describe("labels", () => {
@@ -18,14 +18,27 @@ describe("labels", () => {
   test("of texts with the same beginning show where these differ", () => {
     const [one = "", other = ""] = distinctLabels(
       ["The workshop with the harbour team moved to room 220", "The workshop with the harbour team begins at 10:30"],
-      28,
+      32,
     );
-    expect(one).toContain("moved");
-    expect(other).toContain("begins");
-    for (const label of [one, other]) {
-      expect(label).toStartWith("The workshop…");
-      expect(label.length).toBeLessThanOrEqual(28);
-    }
+    expect([one, other]).toEqual(["The workshop… moved to room 220", "The workshop… begins at 10:30"]);
+  });
+
+  test("are cut in one place, and in two only where enough is left on both sides", () => {
+    const texts = ["moved to room 220", "begins at 10:30 and ends when all questions are answered"].map(
+      (end) => `The workshop with the harbour team ${end}`,
+    );
+    expect(distinctLabels(texts, 24)).toEqual(["", ""]);
+    expect(distinctLabels(texts, 40)).toEqual([
+      "The workshop… team moved to room 220",
+      "The workshop with… team begins at 10:30…",
+    ]);
+  });
+
+  test("are none where less than twelve characters of a text would be left", () => {
+    expect(distinctLabels(["Checklist: before a trip", "The budget of the project"], 16)).toEqual([
+      "",
+      "The budget of…",
+    ]);
   });
 
   test("of the same text are the same, and an empty one stays empty", () => {
@@ -84,22 +97,6 @@ describe("changes between two texts", () => {
   });
 });
 
-describe("the heading of a memory", () => {
-  test("is its title where that is not the beginning of the text", () => {
-    const title = "A title that is longer than what a heading takes of the text that stands below it";
-    expect(headingOf(title, "It was moved to room 220.")).toBe(title);
-    expect(headingOf("Room", undefined)).toBe("Room");
-  });
-
-  test("is one line of the beginning of the text, cut between words, because the text stands below it", () => {
-    const text = "The workshop with the harbour team was moved from room 114 to room 220, and begins at 10:30.";
-    for (const name of [text, "The workshop with the harbour team was moved from room 114 to room 220…"]) {
-      expect(headingOf(name, text)).toBe("The workshop with the harbour team was moved from room 114…");
-    }
-    expect(headingOf("First line Second line", "First line\nSecond line")).toBe("First line Second line");
-  });
-
-  test("of a short text leaves room for other parts below it, and of a long one it does not", () => {
-    expect([isShort("Short."), isShort(undefined), isShort("word ".repeat(200))]).toEqual([true, true, false]);
-  });
+test("a short text leaves room for other parts of the memory below it, and a long one does not", () => {
+  expect([isShort("Short."), isShort(undefined), isShort("word ".repeat(200))]).toEqual([true, true, false]);
 });

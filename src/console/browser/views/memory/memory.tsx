@@ -20,10 +20,10 @@ import { ContainerParts } from "./container-parts.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 import { MemoryEntities } from "./entities.tsx";
 import { MemoryFacts } from "./facts.tsx";
-import { headingOf, isShort } from "./heading.ts";
 import { MemoryHistory } from "./history.tsx";
 import { Nearby } from "./nearby.tsx";
 import { Relations } from "./relations.tsx";
+import { isShort } from "./short-text.ts";
 import { MemoryText } from "./text.tsx";
 
 /** Polling interval in milliseconds while the memory is being processed. */
@@ -87,7 +87,7 @@ function Shown({ memory, reload, set }: ShownProps) {
             <ArrowLeft size={14} aria-hidden="true" /> {t("Memories")}
           </a>
         }
-        title={headingOf(nameOf(memory), memory.content)}
+        title={nameOf(memory)}
         isSentence
         text={memory.status !== "completed" && <StatusBadge memory={memory} />}
         actions={

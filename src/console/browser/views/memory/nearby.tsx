@@ -38,7 +38,7 @@ export function Nearby({ memory: { id, userId } }: { readonly memory: Memory }) 
   return (
     <Card title={t("Nearest on the map")} icon={MapIcon} actions={<a href="#/map">{t("Open the map")}</a>}>
       {isReading && memories.length === 0 && <Skeleton lines={SHOWN} />}
-      <ul class="list rows">
+      <ul class="list rows brief">
         {memories.map((one) => (
           <li key={one.id}>
             <a href={to(["memories", one.id])} class="two-lines" dir="auto">
