@@ -255,11 +255,14 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
       },
     });
     await goTo(page, "#/settings?tab=llm");
-    // without a model nothing is saved, tested or used
+    // until a model is named, nothing can be saved, tested or used
     const ingestion = page.getByRole("switch", { name: /^Also use it for ingestion/ });
     expect([await ingestion.isDisabled(), await ingestion.isChecked()]).toEqual([true, false]);
-    for (const name of ["Save", "Test connection", "Test without saving"])
-      expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
+    const main = page.getByRole("main");
+    for (const name of ["Connect", "Test connection"])
+      expect([name, await main.getByRole("button", { name, exact: true }).isDisabled()]).toEqual([name, true]);
+    for (const name of ["Save", "Test without saving"])
+      expect([name, await main.getByRole("button", { name }).count()]).toEqual([name, 0]);
     expect(await page.getByText("Saved", { exact: true }).count()).toBe(0);
     await page.getByLabel("Model", { exact: true }).fill("not-stored");
     await page.getByLabel("Address").fill(`http://127.0.0.1:${model.port}/v1`);
@@ -267,6 +270,12 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("status").getByText("check the API key").waitFor();
     expect(calls.map((call) => JSON.parse(call).model)).toEqual(["not-stored"]);
     expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe(null);
+    // connecting saves it, and tests it again
+    await main.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.getByText("In use: openai · not-stored").waitFor();
+    await page.getByRole("status").getByText("check the API key").waitFor();
+    expect(calls.length).toBe(2);
+    expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe("not-stored");
 
     // why an answer failed is still there when its chat is opened again
     const llm = { base_url: `http://127.0.0.1:${model.port}/v1`, model: "stored" };

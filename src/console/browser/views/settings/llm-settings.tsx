@@ -99,9 +99,8 @@ export function LlmSettings({ project, save }: SettingsProps) {
       </p>
       <Form
         label={t("Language model")}
-        verb={t("Save")}
-        disabled={!isChanged}
-        isIdle={!isChanged && !isUsed}
+        verb={isUsed ? t("Save") : t("Connect")}
+        disabled={!isChanged || !(isUsed || isNamed)}
         discard={isChanged ? () => setDraft(stored) : undefined}
         beside={
           <Button icon={Play} disabled={!mayTest} run={runTest}>
@@ -112,6 +111,7 @@ export function LlmSettings({ project, save }: SettingsProps) {
           const smart_ingestion = { enabled: draft.isSmart, daily_token_limit: numberOf(draft.limit) };
           reset(await save({ llm: body(), smart_ingestion }));
           toast(t("Saved."));
+          if (!isUsed) setTest(await call("testLanguageModel"));
         }}
       >
         <LlmFields path="llm" draft={draft.first} onDraft={(first) => edit({ first })} isStored={isUsed}>
