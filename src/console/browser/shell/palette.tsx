@@ -98,7 +98,8 @@ function Opened({ views }: { readonly views: readonly View[] }) {
                       key={`${command.label} ${index}`}
                       id={`palette-${index}`}
                       command={command}
-                      query={query.trim()}
+                      // the labels that offer a search contain all that was typed, so that a mark says nothing
+                      match={group === t("Search and ask") ? "" : query.trim()}
                       isSelected={index === at}
                       run={() => run(command)}
                       look={() => setAt(index)}
@@ -127,13 +128,14 @@ function Opened({ views }: { readonly views: readonly View[] }) {
 interface OptionProps {
   readonly id: string;
   readonly command: Command;
-  readonly query: string;
+  /** What is marked in the label; empty: nothing. */
+  readonly match: string;
   readonly isSelected: boolean;
   readonly run: () => void;
   readonly look: () => void;
 }
 
-function Option({ id, command: { label, note, icon: Shown }, query, isSelected, run, look }: OptionProps) {
+function Option({ id, command: { label, note, icon: Shown }, match, isSelected, run, look }: OptionProps) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isSelected) element.current?.scrollIntoView({ block: "nearest" });
@@ -150,7 +152,7 @@ function Option({ id, command: { label, note, icon: Shown }, query, isSelected, 
     >
       <Shown size={16} aria-hidden="true" />
       <span class="cut" dir="auto">
-        {withMatch(label, query)}
+        {withMatch(label, match)}
       </span>
       {note !== undefined && <span class="fine">{note}</span>}
     </div>

@@ -96,7 +96,7 @@ export default function GraphExplorer() {
             <Card>
               <Empty
                 icon={Network}
-                title={t("No entities")}
+                title={isFiltered ? t("No entities") : t("No entities yet")}
                 action={
                   !isFiltered &&
                   rights.value?.memoriesWrite === true && (

@@ -37,7 +37,7 @@ export function Ingestion() {
       {({ completed, processing, failed }) => (
         <section class="tiles" aria-label={t("Memories by status")}>
           <Tile label={t("Searchable")} value={completed} status="completed" />
-          <Tile label={t("Being processed")} value={processing} status="processing" />
+          <Tile label={t("Processing")} value={processing} status="processing" />
           <Tile label={t("Failed")} value={failed} status="failed">
             {failed > 0 && (
               <div class="row tile-actions">

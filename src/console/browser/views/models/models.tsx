@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
 import type { InstalledModel } from "../../core/calls.ts";
-import { countText, numberText } from "../../core/format.ts";
+import { countText, languageName, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { filterOf, setFilters } from "../../core/router.ts";
@@ -180,9 +180,9 @@ function UsedBy({ model: { used_by: users, kind, task }, projects }: Pick<ModelR
   );
 }
 
-/** The languages by their codes if they are few, else their number. */
+/** The languages by their names if they are few, else their number. */
 function languagesOf(languages: readonly string[]) {
   if (languages.length === 0) return <span class="fine">–</span>;
-  if (languages.length <= LANGUAGES_SHOWN) return languages.join(", ");
+  if (languages.length <= LANGUAGES_SHOWN) return languages.map((code) => languageName(code) ?? code).join(", ");
   return <span title={languages.join(", ")}>{t("{n} languages", { n: numberText(languages.length) })}</span>;
 }

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { call } from "../../core/api.ts";
 import type { System as SystemState } from "../../core/calls.ts";
-import { bytesText, numberText, timeText } from "../../core/format.ts";
+import { bytesText, dayText, numberText, timeText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { server } from "../../core/server.ts";
@@ -122,7 +122,7 @@ function Process({ state: { version, started_at: started, threads, memory } }: S
     <Part
       title={t("Server")}
       icon={Server}
-      brief={`${version} · ${t("running since {time}", { time: timeText(started) })}`}
+      brief={`${version} · ${t("running since {time}", { time: dayText(started) })}`}
     >
       <Facts
         rows={[

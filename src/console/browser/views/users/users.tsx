@@ -115,7 +115,7 @@ function UserList() {
               </span>
             ),
           },
-          { head: t("Memories"), cell: ({ id }) => <MemoryCount userId={id} /> },
+          { head: t("Memories"), class: "amount", cell: ({ id }) => <MemoryCount userId={id} /> },
           { head: t("Email"), has: ({ email }) => email !== null, cell: ({ email }) => email ?? <None /> },
           {
             head: t("Time zone"),
