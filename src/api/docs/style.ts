@@ -27,6 +27,7 @@ p a, td a { text-decoration: underline; text-decoration-thickness: 1px; text-und
 code, pre { font-family: var(--mono); font-size: .875em; }
 :not(pre) > code { overflow-wrap: break-word; }
 p > code, dd > code, td > p > code { padding: .1em .35em; border-radius: 4px; background: var(--tint); }
+p > code, p > a > code { display: inline-block; max-width: 100%; }
 .fields code, .route code, td code, th code { overflow-wrap: anywhere; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--paper); z-index: 3; }
@@ -114,13 +115,13 @@ tr:target { background: var(--mark); }
 .panel .key { color: var(--key); } .panel .text { color: var(--text); } .panel .number { color: var(--number); } .panel .comment { color: var(--soft); }
 .panel figcaption, .panel > summary { padding: .5rem .875rem; color: var(--soft); font-size: .8125rem; }
 .panel > summary { cursor: pointer; }
-.panel pre { max-height: 30rem; margin: 0; padding: .125rem .875rem .875rem; overflow: auto; line-height: 1.6; font-size: .875rem; tab-size: 2;
+.panel pre { --edge: color-mix(in srgb, var(--ink) 7%, transparent); max-height: 30rem; margin: 0; padding: .125rem .875rem .875rem; overflow: auto; line-height: 1.6; font-size: .875rem; tab-size: 2;
   /* a shadow at the edge beyond which there is more */
   background:
     linear-gradient(to right, var(--tint) 30%, transparent) 0 0 / 2.5rem 100% local,
     linear-gradient(to left, var(--tint) 30%, transparent) 100% 0 / 2.5rem 100% local,
-    radial-gradient(farthest-side at 0 50%, rgb(0 0 0 / 22%), transparent) 0 0 / .75rem 100%,
-    radial-gradient(farthest-side at 100% 50%, rgb(0 0 0 / 22%), transparent) 100% 0 / .75rem 100%;
+    linear-gradient(to right, var(--edge), transparent) 0 0 / .75rem 100%,
+    linear-gradient(to left, var(--edge), transparent) 100% 0 / .75rem 100%;
   background-repeat: no-repeat;
 }
 .panel button {

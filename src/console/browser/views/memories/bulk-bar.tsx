@@ -14,7 +14,7 @@ import { save } from "../shared/save.ts";
 
 interface BulkBarProps {
   readonly chosen: readonly Memory[];
-  /** Whether it stands in a card that has the number and the button to clear the selection already. */
+  /** Whether it belongs to a card that shows the number and the button to clear the selection where there is room. */
   readonly isInside?: boolean;
   readonly clear: () => void;
   readonly onChanged: (memory: Memory) => void;
@@ -48,7 +48,7 @@ export function BulkBar({ chosen, isInside = false, clear, onChanged, onRemoved 
   };
   return (
     <div class={isInside ? "bulk inside" : "bulk"} role="toolbar" aria-label={t("Selected memories")}>
-      {!isInside && <strong>{countText(chosen.length, "1 selected", "{n} selected")}</strong>}
+      <strong class="bulk-own">{countText(chosen.length, "1 selected", "{n} selected")}</strong>
       <Button size="small" icon={Tag} run={() => setIsTagging(true)}>
         {t("Tag")}
       </Button>
@@ -67,7 +67,7 @@ export function BulkBar({ chosen, isInside = false, clear, onChanged, onRemoved 
       <Button size="small" kind="danger" icon={Trash2} run={remove}>
         {t("Delete")}
       </Button>
-      {!isInside && <Button size="small" kind="ghost" icon={X} label={t("Clear the selection")} run={clear} />}
+      <Button size="small" kind="ghost" class="bulk-own" icon={X} label={t("Clear the selection")} run={clear} />
       {isTagging && <TagDialog chosen={chosen} onChanged={onChanged} close={() => setIsTagging(false)} />}
     </div>
   );

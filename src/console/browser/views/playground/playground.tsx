@@ -185,11 +185,11 @@ function Outcome({ asked }: { readonly asked: Question }) {
         {(value) => (
           <>
             {value.length > 1 && (
-              <div class="row mode-tabs" role="group" aria-label={t("Modes")}>
+              <div class="tabs mode-tabs" role="group" aria-label={t("Modes")}>
                 {value.map(({ mode }) => (
-                  <Button key={mode} size="small" pressed={mode === onPhone} run={() => setShown(mode)}>
+                  <button key={mode} type="button" aria-pressed={mode === onPhone} onClick={() => setShown(mode)}>
                     {mode}
-                  </Button>
+                  </button>
                 ))}
               </div>
             )}
