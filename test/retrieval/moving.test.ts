@@ -60,6 +60,8 @@ describe("nothing else does", () => {
     ["another question", "en", "Where do I work?", "I work in Norwich.", "I moved to Carlisle last week."],
     ["a move of long ago", "en", "Where do I live?", "I live in Norwich.", "I moved to Hull in 2014."],
     ["a wish", "en", "Where do I live?", "I live in Norwich.", "I would love to move to Carlisle."],
+    ["the rent", "en", "What is our rent?", "Our rent is 900 euros.", "We moved to Hull on Friday."],
+    ["an e-mail address", "en", "What's my email address?", "My email address is j@x.org.", "We moved to Hull."],
     ["a visit", "en", "Where do I live?", "I live in Norwich.", "I spent the weekend in Carlisle."],
     ["the writer's move", "en", "Where does Karin live?", "Karin lives in Bergen.", "I moved to Oslo."],
     ["another one's home", "en", "Where do I live?", "My aunt lives in Hull.", "I moved to Leeds."],
