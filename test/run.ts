@@ -1,7 +1,7 @@
 // `bun run test`: runs the tests of the project, and the native core's beside them. Its last line is `N passed, N
 // failed`; the lines before say how many were skipped, and why each one that failed did. `--all` runs all cases of the
-// long ones (support/extent.ts). With other arguments, such as a folder, only `bun test` runs: with these, and with all
-// cases.
+// long ones (support/extent.ts). With other arguments, such as a folder, only the tests in these files run, with all
+// cases, and not those of the native core.
 //
 // A file in which a test failed runs once more, alone. What passes then counts as passed, and is named with the reason
 // of its first failure: it depends on time or on what ran beside it, which somebody has to look at.

@@ -1,5 +1,5 @@
-// Reads pairs of notes of which the newer one corrects the older one, or seems to. bench/fixtures/corrections/README.md
-// describes their lines.
+// Reads pairs of notes: in some, the newer note corrects the older one; in the others, it only looks like a correction.
+// bench/fixtures/corrections/README.md describes their lines.
 
 import { readFileSync } from "node:fs";
 

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import type { Accounts } from "../compose/local-accounts.ts";
 import { ADDED_TASKS, REMOTE_APIS } from "../domain/installed-model.ts";
 import { systemClock } from "../kit/clock.ts";
+import { counted } from "../kit/counted.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { isRecord, type JsonRecord, recordsIn } from "../kit/record.ts";
@@ -321,12 +322,8 @@ function modelTable(call: Call, list: object): string {
     ["LANGUAGES", ({ languages }) => languagesCell(Array.isArray(languages) ? languages.map(shown) : [], "–")],
     ["CURVES", curvesText],
     ["STATUS", ({ status, error }) => (error === null ? shown(status) : `${shown(status)}: ${shown(error)}`)],
-    ["USED BY", ({ used_by }) => (Array.isArray(used_by) ? projectsText(used_by.length) : "")],
+    ["USED BY", ({ used_by }) => (Array.isArray(used_by) ? counted(used_by.length, "project") : "")],
   ]);
-}
-
-function projectsText(count: number): string {
-  return count === 1 ? "1 project" : `${count} projects`;
 }
 
 function curvesText({ calibration, calibration_job: job }: JsonRecord): string {

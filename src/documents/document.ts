@@ -2,6 +2,7 @@
 // from.
 
 import type { DocumentPlace } from "../domain/chunk.ts";
+import { counted } from "../kit/counted.ts";
 import type { DocumentPart } from "../ports/document-reader.ts";
 
 /**
@@ -40,7 +41,7 @@ export const ENCRYPTED = "The file is encrypted. Upload it without a password.";
  * @param where what follows the noun; empty if nothing does
  */
 export function countWere(count: number, noun: string, where = ""): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}${where === "" ? "" : ` ${where}`} ${count === 1 ? "was" : "were"}`;
+  return `${counted(count, noun)}${where === "" ? "" : ` ${where}`} ${count === 1 ? "was" : "were"}`;
 }
 
 /** Warnings about charts, sheets and other objects of other programs that a file contains; none if there are none. */

@@ -4,8 +4,8 @@
 import moving from "../../data/words/moving.txt" with { type: "text" };
 import { parseWordList } from "../words/word-lists.ts";
 import { hasPhrase, phrasesOf, textBefore } from "./phrases.ts";
-import { subjectsOf } from "./placing.ts";
-import { namesRelative } from "./relatives.ts";
+import { namesSomebody, subjectsOf } from "./placing.ts";
+import { canLeaveWriterOut, namesRelative } from "./relatives.ts";
 import type { PlacedWord } from "./substitutes.ts";
 import type { TextInLanguage } from "./time/change-words.ts";
 
@@ -14,14 +14,12 @@ const LIVES = phrasesOf(lists.get("lives"));
 const MOVED = phrasesOf(lists.get("moved"));
 const I_MOVED = phrasesOf(lists.get("i_moved"));
 const SELF = phrasesOf(lists.get("self"));
-/** A name that does not begin a sentence. */
-const NAME = /[^\s.!?¿¡] +\p{Lu}\p{Ll}/u;
 /** A year: "We moved to Hamburg in 2014" says what was. */
 const YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)/;
 /** Japanese and Korean words that say who did something, and Chinese words that only say when. */
 const SUBJECT = /[はが]|(?:은|는|이|가)(?=\s)/u;
 const WHEN_CHINESE = /^[上这這本刚剛昨今前最近个個月周週天日年初底了已经經，、\s]*$/u;
-const CHINESE = /^\p{Script=Han}/u;
+const CHINESE = /^\p{Script=Han}[^\p{Script=Hiragana}]*$/u;
 
 /** What a question asks for that asks where somebody lives: themselves if it names nobody. Null for other questions. */
 export interface Dweller {
@@ -34,8 +32,7 @@ export interface Dweller {
 export function askedDweller({ text, language }: TextInLanguage, words: readonly PlacedWord[]): Dweller | null {
   if (!hasPhrase(LIVES, text)) return null;
   const names = subjectsOf(words, language).filter(({ word }) => !hasPhrase(LIVES, word) && !hasPhrase(SELF, word));
-  const isNamed = names.length > 0 || (language !== "de" && NAME.test(text));
-  return { isWriter: !isNamed, names };
+  return { isWriter: names.length === 0 && !namesSomebody(text, language), names };
 }
 
 /** Whether a note says where the asked one lives. */
@@ -50,18 +47,14 @@ export function saysLives(note: string, { isWriter, names }: Dweller, words: rea
  */
 export function saysMoved(note: string, { isWriter, names }: Dweller, words: readonly PlacedWord[]): boolean {
   if (YEAR.test(note)) return false;
-  if (!isWriter) {
-    return areNamed(names, words) && hasPhrase(MOVED, note);
-  }
+  if (!isWriter) return areNamed(names, words) && hasPhrase(MOVED, note);
   if (namesRelative(note)) return false;
   if (hasPhrase(I_MOVED, note)) return true;
   const before = textBefore(MOVED, note);
   if (before === null) return false;
   if (hasPhrase(SELF, note) || before.trim() === "") return true;
-  // languages that leave "I" out: a note that names nobody is about its writer
-  const rest = note.normalize("NFC");
-  if (CHINESE.test(rest) && !/[\p{Script=Hiragana}]/u.test(rest)) return WHEN_CHINESE.test(before);
-  return /[\p{Script=Hiragana}\p{Script=Hangul}]/u.test(rest) && !SUBJECT.test(before);
+  if (CHINESE.test(note)) return WHEN_CHINESE.test(before);
+  return canLeaveWriterOut(note) && !SUBJECT.test(before);
 }
 
 function areNamed(names: readonly PlacedWord[], words: readonly PlacedWord[]): boolean {

@@ -37,8 +37,13 @@ const WHERE_PARTS: ReadonlySet<string> = new Set(
  * names somebody: "I gave Anna the book" does not say where Anna is.
  */
 export function placedThings({ text, language }: TextInLanguage, words: readonly PlacedWord[]): readonly PlacedWord[] {
-  if (!hasPhrase(WHERE, text) || (language !== "de" && NAME.test(text))) return [];
+  if (!hasPhrase(WHERE, text) || namesSomebody(text, language)) return [];
   return subjectsOf(words, language);
+}
+
+/** Whether a question names somebody or something: in German, all nouns have a capital letter. */
+export function namesSomebody(text: string, language: string): boolean {
+  return language !== "de" && NAME.test(text);
 }
 
 /** What a question for a place is about: its words that have a meaning, but for "where" and such verbs as "lies". */

@@ -4,6 +4,7 @@
 import relatives from "../../data/words/relatives.txt" with { type: "text" };
 import { fold } from "../kit/fold.ts";
 import { parseWordList } from "../words/word-lists.ts";
+import { hasPhrase, phrasesOf } from "./phrases.ts";
 import { withoutDiacritics } from "./time/lexicon.ts";
 
 /** A relative in a text. */
@@ -28,20 +29,20 @@ const WORD = /[\p{L}\p{M}\p{Nd}'’-]+/gu;
 /** Particles of Korean behind a noun. */
 const KOREAN_PARTICLE = /(?<=\p{Script=Hangul})(?:은|는|이|가|을|를|의|에게|에서|에|도|와|과|네)$/u;
 
-/** The section with the words for "I" and "we", which are no relatives. */
-const WRITER = "writer";
-
-const lists = [...parseWordList(relatives)].map(([kind, words]) => {
-  const spaced = words.filter((word) => !UNSPACED.test(word)).map((word) => word.replaceAll("_", " "));
-  return {
-    kind,
-    whole: new Set(spaced.filter((word) => !word.endsWith("*"))),
-    beginnings: spaced.filter((word) => word.endsWith("*")).map((word) => word.slice(0, -1)),
-    unspaced: words.filter((word) => UNSPACED.test(word)),
-  };
-});
-const kinds = lists.filter(({ kind }) => kind !== WRITER);
-const writer = lists.find(({ kind }) => kind === WRITER);
+const lists = parseWordList(relatives);
+/** Words for "I" and "we", which are no relatives. */
+const WRITER = phrasesOf(lists.get("writer"));
+const kinds = [...lists]
+  .filter(([kind]) => kind !== "writer")
+  .map(([kind, words]) => {
+    const spaced = words.filter((word) => !UNSPACED.test(word)).map((word) => word.replaceAll("_", " "));
+    return {
+      kind,
+      whole: new Set(spaced.filter((word) => !word.endsWith("*"))),
+      beginnings: spaced.filter((word) => word.endsWith("*")).map((word) => word.slice(0, -1)),
+      unspaced: words.filter((word) => UNSPACED.test(word)),
+    };
+  });
 /** Words of texts without spaces, longest first: 祖父 is no 父. */
 const unspacedWords = kinds
   .flatMap(({ kind, unspaced }) => unspaced.map((word) => ({ kind, word })))
@@ -86,7 +87,12 @@ export function areOfOtherRelatives(question: string, older: string, newer: stri
   const after = kindsOf(named);
   if (asked.size === 0) return before.size === 0 && named.some(({ isFirst }) => isFirst);
   if (asked.isDisjointFrom(before) || !asked.isDisjointFrom(after)) return false;
-  return after.size === 0 ? LEAVES_WRITER_OUT.test(newer) || namesWriter(newer) : !after.isSubsetOf(before);
+  return after.size === 0 ? canLeaveWriterOut(newer) || namesWriter(newer) : !after.isSubsetOf(before);
+}
+
+/** Whether a text is in a language that leaves "I" out, so that a note that names nobody is about its writer. */
+export function canLeaveWriterOut(text: string): boolean {
+  return LEAVES_WRITER_OUT.test(text);
 }
 
 /** Whether a text names a relative. */
@@ -96,12 +102,7 @@ export function namesRelative(text: string): boolean {
 
 /** Whether a text has a word for "I" or "we". */
 function namesWriter(text: string): boolean {
-  if (writer === undefined) return false;
-  if (ENGLISH_I.test(text) && ENGLISH.test(text)) return true;
-  const plain = withoutDiacritics(fold(text.slice(0, TEXT_UNITS_MAX)));
-  if (writer.unspaced.some((word) => plain.includes(word))) return true;
-  const words = Array.from(plain.matchAll(WORD), ([word]) => word.replace(KOREAN_PARTICLE, ""));
-  return words.some((word, at) => writer.whole.has(word) || writer.whole.has(`${words[at - 1]} ${word}`));
+  return (ENGLISH_I.test(text) && ENGLISH.test(text)) || hasPhrase(WRITER, text);
 }
 
 function kindsOf(relatives: readonly Relative[]): ReadonlySet<string> {

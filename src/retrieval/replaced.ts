@@ -134,9 +134,10 @@ export function replacedAmong(
   const reads = notes.map((note) => (note === null ? null : readOnce(note, specifics)));
   const things = placedThings(asked.text, asked.placed);
   const dweller = askedDweller(asked.text, asked.placed);
-  const haveMoved = notes.map(
-    (note) => dweller !== null && note !== null && saysMoved(note.text, dweller, placedWords(note)),
-  );
+  const haveMoved = reads.map((read) => {
+    const note = dweller === null ? undefined : read?.();
+    return dweller !== null && note !== undefined && saysMoved(note.note.text, dweller, note.placed);
+  });
   const arePlaced = things.length === 0 ? [] : notes.map((note) => note !== null && saysPlaced(note.text));
   const found: Replaced[] = [];
   for (const [older, before] of notes.entries()) {

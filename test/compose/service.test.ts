@@ -1,4 +1,4 @@
-// The order in which the parts of a server open.
+// A server opens its parts in the right order: a refused data folder starts no models.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

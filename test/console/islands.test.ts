@@ -1,4 +1,4 @@
-// Regions of a map, their names and the labels of points: no text crosses the edge of a region.
+// Where the map places regions, their names and the labels of points: no text crosses the edge of a region.
 
 import { describe, expect, test } from "bun:test";
 import { areApart, type Box, boxAround, distanceToBox } from "../../src/console/browser/ui/boxes.ts";
@@ -37,7 +37,7 @@ function expectClear(wanted: Wanted): ReturnType<typeof placed> {
     expect(away.indexOf(Math.min(...away))).toBe(at);
     for (const [number, island] of islands.entries()) {
       const on = corners.map((corner) => isOn(island, corner));
-      // as a whole on its own island, and as a whole beside any other
+      // all four corners are on its own island, and none is on another one
       expect([text, number, on]).toEqual([text, number, new Array(4).fill(number === own)]);
     }
   }

@@ -1,4 +1,4 @@
-// What of a server's state needs a person, in the view System.
+// Which problems of a server the view System shows first: those on which a person must act.
 
 import { describe, expect, test } from "bun:test";
 import type { System } from "../../src/console/browser/core/calls.ts";

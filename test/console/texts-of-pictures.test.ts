@@ -1,5 +1,5 @@
 // What the console writes into its pictures and histories: labels that differ, names of regions, and changes word by
-// word. Also which texts count as short.
+// word. Also tests which texts are short enough to leave room for the rest of a memory's page.
 
 import { describe, expect, test } from "bun:test";
 import { distinctLabels } from "../../src/console/browser/ui/labels.ts";

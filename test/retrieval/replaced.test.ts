@@ -164,7 +164,7 @@ describe("by vectors", () => {
 
   test("a network weighs the signs, also of the difference of both notes", () => {
     const [at, none] = [REPLACEMENT_SIGNS.indexOf("isReplaced"), REPLACEMENT_SIGNS.map(() => 0)];
-    // 2 if the difference of the third axis is above 0.5
+    // with the bias of -1 below, replaced if the third value rises by more than 0.625
     const unit = { weights: none.with(at, 4), bias: -2, output: 2 };
     const byNetwork = (older: number, newer: number) =>
       replaced(

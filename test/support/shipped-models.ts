@@ -25,8 +25,8 @@ export const DEFAULT = SETTINGS.embedder.defaultText;
 export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning;
 
 /**
- * Writes the embedders into a new folder without their reranker, for `MNEME_MODELS_DIR`. The lanes of a server load the
- * reranker at each start, which tests that start many servers and never rerank need not pay for.
+ * Makes a folder for `MNEME_MODELS_DIR` with the shipped embedders, whose manifests name no reranker there. A server
+ * loads the reranker at each start, which costs tests that start many servers and never rerank.
  */
 export function writeEmbeddersAlone(folder: string): void {
   for (const id of [ENGLISH, MULTILINGUAL]) {

@@ -2,6 +2,7 @@
 // and which files are damaged.
 
 import type { MemoryKey } from "../../domain/ids.ts";
+import { counted } from "../../kit/counted.ts";
 import { TimeSlice } from "../../kit/time-slice.ts";
 import type { IndexFinding, IndexVerification } from "../../ports/chunk-index.ts";
 import type { ArchivedChunkKeys } from "../../ports/text-archive.ts";
@@ -95,7 +96,7 @@ export function findingsOf(found: Comparison, archived: ArchivedChunkKeys): read
     count: chunkKeys.length,
     memoryKeys: found.ownersOf(chunkKeys),
     path: null,
-    detail: `${chunkKeys.length === 1 ? "1 chunk has" : `${chunkKeys.length} chunks have`} no ${what}.`,
+    detail: `${counted(chunkKeys.length, "chunk has", "chunks have")} no ${what}.`,
   });
   const findings: readonly IndexFinding[] = [
     {
@@ -113,7 +114,7 @@ export function findingsOf(found: Comparison, archived: ArchivedChunkKeys): read
       count: surplus.size,
       memoryKeys: [],
       path: null,
-      detail: `${surplus.size === 1 ? "1 chunk has" : `${surplus.size} chunks have`} vectors or postings, but no stored text.`,
+      detail: `${counted(surplus.size, "chunk has", "chunks have")} vectors or postings, but no stored text.`,
     },
   ];
   return findings.filter(({ count }) => count > 0);

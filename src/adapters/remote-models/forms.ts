@@ -1,6 +1,7 @@
 // What requests to each kind of server look like, and what their answers say.
 
 import type { RemoteApi } from "../../domain/installed-model.ts";
+import { counted } from "../../kit/counted.ts";
 import { isRecord, type JsonRecord } from "../../kit/record.ts";
 import type { Purpose } from "../../ports/models.ts";
 
@@ -124,12 +125,10 @@ function listIn(answer: unknown, name: string): readonly JsonRecord[] {
 function ofLength(list: unknown, length: number): readonly unknown[] {
   if (!Array.isArray(list)) throw new BadAnswer(OTHER_FORM);
   if (list.length !== length)
-    throw new BadAnswer(`sent ${results(list.length)} for ${length} texts: see its limit of texts per request`);
+    throw new BadAnswer(
+      `sent ${counted(list.length, "result")} for ${length} texts: see its limit of texts per request`,
+    );
   return list;
-}
-
-function results(count: number): string {
-  return count === 1 ? "1 result" : `${count} results`;
 }
 
 // Servers may send results in any order, with the number of the input as `index`.

@@ -25,7 +25,7 @@ export function shownByField(data: Buffer, at: number): string | null {
 }
 
 function shown(fields: Fields): string | null {
-  // the content follows a header, which is that of a picture
+  // a field follows a header of the kind that pictures have
   const [, headerBytes] = [fields.long(), fields.short()];
   fields.skip(headerBytes - 6);
   if (fields.long() !== VERSION) return null;

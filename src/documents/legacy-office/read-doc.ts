@@ -85,6 +85,9 @@ interface Paragraph {
 }
 
 class DocReader {
+  private readonly text: Buffer;
+  private readonly table: Buffer;
+  private readonly data: Buffer | null;
   readonly #writer: TextWriter;
   readonly #pieces: readonly Piece[];
   readonly #characters: readonly Stretch<CharacterFormat>[];
@@ -96,10 +99,6 @@ class DocReader {
   #cellTexts: string[] = [];
   #isCellBold = true;
   #table: TableRows | null = null;
-
-  private readonly text: Buffer;
-  private readonly table: Buffer;
-  private readonly data: Buffer | null;
 
   constructor(
     { text, table, data }: { readonly text: Buffer; readonly table: Buffer; readonly data: Buffer | null },

@@ -21,8 +21,8 @@ const RECORD = {
   styles: 4001,
   text: 4008,
   slideList: 4080,
-  embeddedObject: 4113,
   userEdit: 4085,
+  embeddedObject: 4113,
   persistDirectory: 6002,
   textBox: 0xf00d,
 } as const;

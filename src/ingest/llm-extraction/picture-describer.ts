@@ -10,6 +10,7 @@ import {
   type OperatorLlm,
 } from "../../domain/language-model.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
+import { counted } from "../../kit/counted.ts";
 import type { Log } from "../../kit/log.ts";
 import type { TokenLimits, TokenReservation } from "../../ports/coordination.ts";
 import type { Job } from "../../ports/job-store.ts";
@@ -80,12 +81,18 @@ export class PictureDescriber {
     if (models === null || file.ids.length === 0) return [];
     const ids = file.ids.slice(0, PICTURES_MAX);
     const left = file.ids.length - ids.length;
-    const warnings = left === 0 ? [] : [`${counted(left)} not described: at most ${PICTURES_MAX} of a file are.`];
+    const warnings =
+      left === 0
+        ? []
+        : [`${counted(left, "picture was", "pictures were")} not described: at most ${PICTURES_MAX} of a file are.`];
     const pictures = await this.uses.shrinker.shrink({ ...file, ids }, signal);
     for (const [at, { id, jpeg }] of pictures.entries()) {
       const reply = await this.#describe(job, settings, models, jpeg, signal);
       if ("problem" in reply) {
-        return [...warnings, `${counted(pictures.length - at)} not described: ${reply.problem}.`];
+        return [
+          ...warnings,
+          `${counted(pictures.length - at, "picture was", "pictures were")} not described: ${reply.problem}.`,
+        ];
       }
       const description = reply.text.replace(/\s+/g, " ").trim().slice(0, DESCRIPTION_CHARACTERS_MAX).toWellFormed();
       if (description !== "") await keep(id, description);
@@ -139,8 +146,4 @@ export class PictureDescriber {
 
 function callOf({ endpoint, outputTokensMax }: ConfiguredLlm) {
   return { endpoint, temperature: 0, outputTokensMax: Math.min(outputTokensMax ?? REPLY_TOKENS_MAX, REPLY_TOKENS_MAX) };
-}
-
-function counted(count: number): string {
-  return count === 1 ? "1 picture was" : `${count} pictures were`;
 }

@@ -3,6 +3,7 @@
 
 import { renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
+import { counted } from "../../kit/counted.ts";
 import type { Log } from "../../kit/log.ts";
 import { isMissingOrEmpty } from "../../kit/missing-files.ts";
 import { lossError, StoreError } from "../store-error.ts";
@@ -53,7 +54,7 @@ export function inspect(path: string, ownership: Ownership | null, identify: Ide
   const witness = readWitness(witnessPath(path));
   if (isMissingOrEmpty(path)) {
     if (witness.state === "read" && witness.commits > 0) {
-      throw lossError(path, `is missing or empty, but ${count(witness.commits, "commit")} went into it`);
+      throw lossError(path, `is missing or empty, but ${counted(witness.commits, "commit")} went into it`);
     }
     return { sums: null, commitsMin: 0, isUnproven: false };
   }
@@ -118,7 +119,7 @@ function inspectOwn(
 function lossOf(identity: FileIdentity | null, witness: Witnessed): string | null {
   if (witness.state !== "read") return null;
   if (identity === null) {
-    return witness.commits === 0 ? null : `is an older copy: ${count(witness.commits, "later commit")} is missing`;
+    return witness.commits === 0 ? null : `is an older copy: ${counted(witness.commits, "later commit")} is missing`;
   }
   if (identity.storeId !== witness.storeId) {
     throw new StoreError(
@@ -128,12 +129,12 @@ function lossOf(identity: FileIdentity | null, witness: Witnessed): string | nul
   }
   const missing = witness.commits - identity.commits;
   if (missing <= 0) return null;
-  return `lacks its last ${count(missing, "commit")} of ${witness.commits}: its log was removed, cut or damaged, or it is an older copy`;
+  return `lacks its last ${counted(missing, "commit")} of ${witness.commits}: its log was removed, cut or damaged, or it is an older copy`;
 }
 
 function damagedPages(pages: readonly number[]): string {
   const first = pages.slice(0, 5).join(", ");
-  return `${count(pages.length, "page")} of its main file changed or got lost (page ${first}${pages.length > 5 ? ", …" : ""})`;
+  return `${counted(pages.length, "page")} of its main file changed or got lost (page ${first}${pages.length > 5 ? ", …" : ""})`;
 }
 
 /**
@@ -168,8 +169,4 @@ function isIntact(identify: Identify): boolean {
     if (error instanceof StoreError) return false;
     throw error;
   }
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,5 @@
-// What of a server's state needs a person, the most urgent first. This does not use the page, so that tests can run
-// without one.
+// The problems of a server on which a person must act, the most urgent first. This does not use the page, so that tests
+// can run without one.
 
 import type { System } from "../../core/calls.ts";
 
