@@ -34,7 +34,7 @@ interface Asked {
   readonly kind: "neighbour" | "control" | "half" | "facts";
   readonly userId: string;
   readonly text: string;
-  /** Texts that the answer must contain. */
+  /** Texts that the answer must contain; for `facts`, texts that the cited passages must contain. */
   readonly values: readonly string[];
   /** What the question names although no note has it; null if the notes have everything. */
   readonly missing: string | null;
@@ -83,7 +83,8 @@ function readFixture(set: string): Fixture {
     .trim()
     .split("\n")) {
     const [kind = "", first = "", second = "", third = "", fourth = ""] = line.split("\t");
-    // the second user also has the notes that answer the questions for what the first user has not stored
+    // The notes of a person are stored for two users. The second one also has notes that answer the questions for what
+    // the first one has not stored.
     const [userId, informed] = [person, `${person}-informed`];
     if (kind === "P") person = first;
     else if (kind === "N") notes.push({ userId, content: first }, { userId: informed, content: first });

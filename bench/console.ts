@@ -23,7 +23,7 @@ count, and in milliseconds of the clock. A task over 100 ms is felt. Needs Chrom
 const SEED = 7;
 /** Views that are opened besides the map, the graph and the memories. */
 const OTHER_VIEWS = ["home", "playground?q=harbour&modes=fast", "ask", "users", "keys", "models", "settings", "system"];
-/** Rows of the table of memory. */
+/** Approximate number of rows of the table about the page's memory. */
 const ROWS = 10;
 const WORDS = ["harbour", "gauge", "fjord", "contract", "budget", "sensor", "permit", "pier", "reading", "tide"];
 
@@ -74,8 +74,8 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
 }
 
 /**
- * Opens all views again and again, and prints the page's heap, nodes and listeners after a collection: about ten rows,
- * the first after one round.
+ * Opens all views again and again, and prints the page's heap, nodes and listeners after a garbage collection: about
+ * `ROWS` rows, the first after one round.
  */
 async function watchMemory(page: Page, minutes: number): Promise<void> {
   const protocol = await page.context().newCDPSession(page);

@@ -26,7 +26,7 @@ const HELP = `bun bench/documents.ts [flags]
   --record       write bench/results/documents.json`;
 const IDLE_SEARCHES = 300;
 const WARM_UP_SEARCHES = 20;
-/** Timeout of one document in milliseconds, from the upload until it is searchable. */
+/** Maximum time from the end of an upload until the document is read, and from then until it is searchable. */
 const EACH_MS = 900_000;
 /**
  * Milliseconds between two checks of the child processes. The kernel records the peak, so it is enough to check each
@@ -155,7 +155,7 @@ class ChildPeaks {
   #peakBytes = 0;
 
   constructor(server: number) {
-    // Children that exist now are the lanes and the preparation process, which are not measured.
+    // Children that exist now run the models or prepare texts; they are not measured.
     this.#known = new Set(processTree(server).map(({ pid }) => pid));
     this.#timer = setInterval(() => {
       for (const pid of childrenOf(server)) {

@@ -88,7 +88,10 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("endurance", rows)}\n`);
 }
 
-/** Memory of the processes by kind, open files of the server, and number and size of the files by store. */
+/**
+ * Memory of the processes by kind, open files and threads of the server, and the files of its data directory: their
+ * number, and their size by store.
+ */
 function takeSample({ pid, dataDir }: RunningServer): Sample {
   const sample: Record<string, number> = { "memory, MiB": 0, "files, MiB": 0, files: 0 };
   const add = (name: string, value: number) => (sample[name] = (sample[name] ?? 0) + value);

@@ -1,6 +1,6 @@
 // Throughput of ingestion: chunks per second of the whole server, from the first request until the last memory is
-// completed. In the same run, the lanes alone embed the same chunks, for comparison. `bun bench/ingest.ts --help` lists
-// the flags.
+// completed. In the same run, the models embed the same chunks without a server, for comparison.
+// `bun bench/ingest.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -25,7 +25,7 @@ Measures ingest in chunks per second, and its share of the throughput of the mod
   --file PATH   BEIR corpus, JSONL (.gz) (default: ${DEFAULT_FILE})
   --docs N      documents per round (default: 500)
   --rounds N    number of rounds, each with other documents (default: 3)`;
-/** Chunks before the first measurement, so that all lanes have computed something. */
+/** Number of chunks that are embedded before the first measurement, to warm the models up. */
 const WARM_UP_CHUNKS = 16;
 
 async function main(flags: ReadonlyMap<string, string>): Promise<void> {
@@ -43,7 +43,7 @@ async function main(flags: ReadonlyMap<string, string>): Promise<void> {
       const documents = corpus.slice(round * docs, (round + 1) * docs);
       const chunks = (await models.chunkTexts(documents)).flat();
       if (round === 0) await bareIngestRate(models, chunks.slice(0, WARM_UP_CHUNKS));
-      // The lanes are measured before and after the server, so that a machine that slows down meanwhile favours
+      // The models alone are measured before and after the server, so that a machine that slows down meanwhile favours
       // neither.
       const before = await bareIngestRate(models, chunks);
       const stored = chunks.length / (await ingestSeconds(server, documents));

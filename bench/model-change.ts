@@ -206,7 +206,10 @@ async function change(used: UsedServer, to: string, isKilled = false): Promise<n
   return chunks;
 }
 
-/** @throws Error unless the server has exactly the acknowledged notes, completed */
+/**
+ * Waits until as many notes are completed as the server has acknowledged, and prints both numbers.
+ * @throws Error if that takes longer than `CHANGE_MS_MAX`
+ */
 async function checkNotes(used: UsedServer): Promise<void> {
   const count = async () => {
     const body = (await used.call("GET", "/v1/memories/count?status=completed"))?.body;

@@ -17,7 +17,7 @@ import { readPicture } from "../src/ocr/read-picture.ts";
 import { recognised } from "../src/ocr/recognised.ts";
 import { ReadFailure } from "../src/ports/document-reader.ts";
 
-/** Characters of a text without white space and markup of tables, which the page does not show. */
+/** Characters of a text without white space and markup, such as that of tables, which the page does not show. */
 const shown = (text: string) => text.normalize("NFKC").replace(/[\s|#*-]+/gu, "");
 
 /** Minimum number of wrong characters of a block anywhere in a text (Sellers, 1980). */

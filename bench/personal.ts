@@ -57,7 +57,7 @@ note is the first result: either one if two notes are needed, the newest of cont
 one. The rows of languages are without update and past.
 Abstention is that of answers without a language model at the default min_evidence.`;
 
-/** Number of questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
+/** Number of questions that are asked first in each mode, without measuring, to warm up caches and models. */
 const WARM_UP_QUESTIONS = 5;
 /** Maximum number of times that a search is repeated because its reranking timed out on a busy machine. */
 const ATTEMPTS_MAX = 5;

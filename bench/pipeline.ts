@@ -85,7 +85,7 @@ async function importAll(server: RunningServer, name: string, passages: Iterable
   report(name, chunks, watch, shown);
 }
 
-/** Sends passages in batches, and measures from the first request until they are searchable. */
+/** Sends passages in batches; measures from the first request until all are searchable. Counts one chunk for each. */
 async function sendAll(server: RunningServer, name: string, passages: Iterable<Passage>, shown: number) {
   const target = new Target(server.url, server.key);
   const all = [...passages];

@@ -52,7 +52,7 @@ and "equal RRF" (reciprocal rank fusion) are computed from the signals of precis
 200 best by BM25. If one of the ten best by BM25 is not among the results, a second search asks for the other memories; the
 bench prints how many are still missing.`;
 
-/** Number of questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
+/** Number of questions that are asked first in each mode, without measuring, to warm up caches and models. */
 const WARM_UP_QUERIES = 10;
 /**
  * Maximum share of searches whose reranking timed out. If a mode has more, its row is not recorded. The nDCG of one

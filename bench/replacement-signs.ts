@@ -1,6 +1,6 @@
 // Writes the data with which data/models/recipe/fit_replacement.py fits `replacement` of an embedder: for pairs of
-// notes, the signs that the newer one has replaced the older one, whether it has, and the vectors of both.
-// `bun bench/replacement-signs.ts --help` lists the flags.
+// notes, the signs that the newer one has replaced the older one, whether it has, and the vectors of both; and vectors
+// of notes about events. `bun bench/replacement-signs.ts --help` lists the flags.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -132,7 +132,7 @@ async function embedded(client: Client, texts: readonly string[], input_type: "q
   return vectors;
 }
 
-/** Pairs of the right note of a question: with older ones that it replaces, and with newer ones that do not. */
+/** Pairs of a question's right note: with older notes that it replaces, and with newer ones that do not replace it. */
 function linesOf({ name, notes, questions }: Person, passages: Vectors, asked: Vectors): readonly (string | null)[] {
   return questions.flatMap((question) => {
     const vector = asked.get(question.text);
@@ -181,7 +181,10 @@ function cosine(passages: Vectors, question: Float32Array, { text }: Note): numb
   return dot(question, passages.get(text) ?? question);
 }
 
-/** A line of the file; null if the newer note is about something that only resembles what is asked for. */
+/**
+ * A line of the file; null if the newer note is about something that only resembles what is asked for, or a note has no
+ * vector.
+ */
 function line(
   group: string,
   isReplaced: boolean,

@@ -101,7 +101,7 @@ function wordsOf(count: number, random: () => number): string {
   return Array.from({ length: count }, word).join(" ");
 }
 
-/** Memory of a process: resident now, of that without pages of files, and its peak. */
+/** Memory of a process in MiB: resident now, the part of it that is not pages of files, and the peak. */
 function memoryOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const mebibytes = (field: string) =>

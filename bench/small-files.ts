@@ -109,7 +109,7 @@ function report(when: string, times: readonly number[]): void {
   );
 }
 
-/** A PDF whose pages are the pictures of a folder, again and again. */
+/** A PDF whose pages are the first six pictures of a folder, again and again. */
 async function scanOf(folder: string, length: number): Promise<Uint8Array> {
   const names = readdirSync(folder).filter((name) => name.endsWith(".png"));
   if (names.length === 0) throw new UsageError(`${folder} has no PNG files.`);

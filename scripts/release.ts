@@ -1,5 +1,6 @@
 // Builds a release: `bun scripts/release.ts`. One folder gets the program for each wanted platform as archive, npm
-// packages, wheels, .deb and .rpm, and an installer, a Homebrew formula, checksums, the list of parts, and a signature.
+// packages, wheels, .deb and .rpm, and archives of optional models, an installer, a Homebrew formula, checksums, the
+// list of parts, and a signature.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -55,7 +56,10 @@ export interface ReleaseOptions {
   readonly isFast: boolean;
 }
 
-/** Builds a release. Returns the artefacts that it wrote, and the reasons of those that it did not. */
+/**
+ * Builds a release in the folder `out`, which it empties first. Returns the artefacts that it wrote, and the reasons of
+ * those that it did not.
+ */
 export async function release(options: ReleaseOptions): Promise<readonly Made[]> {
   const { out, address, only, platforms = [PLATFORMS[0]] } = options;
   const scratch = mkdtempSync(join(tmpdir(), "mneme-release-"));

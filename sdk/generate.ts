@@ -17,7 +17,7 @@ import { DECLARED_OPERATIONS } from "../test/support/declared-operations.ts";
 const SDK = import.meta.dir;
 /** Exit code if a generator cannot be installed. */
 const NOT_INSTALLED = 3;
-/** Documents hold a few hundred kilobytes; generating takes seconds. */
+/** Time limit of a command. Generating takes seconds; installing a generator takes longer. */
 const COMMAND_TIMEOUT_MS = 240_000;
 
 class CannotInstall extends Error {}
@@ -110,7 +110,7 @@ async function makePythonCore(folder: string, document: string): Promise<void> {
 
 /**
  * The document without what the Python core does not use: bodies of requests, which are arguments of methods written
- * by hand, errors, headers and streams.
+ * by hand, errors, headers, streams and webhooks.
  */
 function documentOfPython({ webhooks: _, ...document }: OpenApiDocument): object {
   const operationOf = ({ requestBody: _, ...operation }: OperationObject) => ({
@@ -146,7 +146,7 @@ function mapEntries<In, Out>(
   return Object.fromEntries(Object.entries(record).flatMap(change));
 }
 
-/** What the asynchronous half of the Python client has, and the synchronous half instead. */
+/** Replacements that make the synchronous half of the Python client from its asynchronous half. */
 const SYNC: readonly (readonly [RegExp, string])[] = [
   [/^"""(.*)/, '"""Made by sdk/generate.ts from the asynchronous half. $1'],
   [/\basync (def|for|with)\b/g, "$1"],

@@ -44,7 +44,8 @@ export const CONFIG_FILE = "mneme.toml";
  * Reads the settings of this run.
  * @param argv arguments after the command's name
  * @throws UsageError with one line that names the setting: for an invalid value, an unknown flag, an unknown key in the
- *   settings file, an unknown `MNEME_` variable, or an unreadable settings file
+ *   settings file, an unknown `MNEME_` variable, an unreadable settings file, or a setting that needs another store or
+ *   operating system
  */
 export function parseConfig(
   argv: readonly string[],

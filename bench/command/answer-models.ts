@@ -12,7 +12,7 @@ import type { Setting, StartPlace } from "../../src/kit/setting.ts";
 import { Metrics } from "../../src/metrics.ts";
 import type { AnswerModels } from "./memory-answers.ts";
 
-/** Key for the judge's address. */
+/** Environment variable with the key for the judge's address. */
 const JUDGE_KEY = "MNEME_BENCH_JUDGE_API_KEY";
 const LLM_URL = "--llm-base-url";
 const LLM_MODEL = "--llm-model";

@@ -1,4 +1,4 @@
-// The index of a project without a server: what `mneme bench scale` fills with pseudo-random vectors.
+// The index of a project, opened without a server. `mneme bench scale` fills it with the vectors of `--vectors`.
 
 import { addon } from "../../src/adapters/native/addon.ts";
 import { nativeChunks } from "../../src/adapters/native/chunks.ts";
@@ -6,7 +6,7 @@ import { nativeChunks } from "../../src/adapters/native/chunks.ts";
 /** Fingerprint of a model that does not exist, so that no server takes the index for one of its own. */
 const FINGERPRINT = "pseudo-random vectors";
 
-/** Interval at which the progress of the graph is read. */
+/** Interval at which the progress of building the graph is read. */
 const GRAPH_POLL_MS = 20;
 
 /** An index whose memories have one chunk each: a vector and one word. */
@@ -18,9 +18,13 @@ export interface BareIndex {
   readonly add: (first: number, vectors: Float32Array, userOf: (memory: number) => number) => Promise<void>;
   /** The memories with the nearest vectors, best first. @param user only those of this user; null for all */
   readonly nearest: (query: Float32Array, user: number | null, limit: number) => Promise<readonly number[]>;
-  /** Makes the first `count` memories visible after the index was opened. */
+  /** Makes the first `count` memories visible after the index was opened again. `userOf` as for `add`. */
   readonly show: (count: number, userOf: (memory: number) => number) => void;
-  /** Builds the graph (HNSW), or loads it, and resolves when it answers searches. */
+  /**
+   * Builds the graph (HNSW), or loads it, and resolves when it answers searches. `onProgress` gets the share that is
+   * built, 0..1.
+   * @throws Error if the graph cannot be built
+   */
   readonly useGraph: (onProgress: (share: number) => void) => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -21,7 +21,7 @@ interface Place {
   readonly session: string;
 }
 
-/** Whether a record is a row of the dataset. */
+/** Whether a record is a row of BEAM's dataset. */
 export function isBeamRow(row: JsonRecord): boolean {
   return Array.isArray(row.chat) && row.probing_questions !== undefined;
 }
@@ -102,8 +102,9 @@ function sessionOf(id: string, messages: readonly JsonRecord[], places: Map<stri
   return { id, date: readableDate(String(date ?? "")), turns };
 }
 
-// Ids of messages, in lists or by role, such as `first_statement`. A question is without evidence if one of its ids
-// belongs to no message or to several, because then nobody can say which messages the evidence is.
+// `ids` has ids of messages: in lists, or in an object whose keys say what each message is to the question, such as
+// `first_statement`. A question is without evidence if one of its ids belongs to no message or to several, because then
+// nobody can say which messages the evidence is.
 function evidenceOf(ids: unknown, places: ReadonlyMap<string, readonly Place[]>): readonly Place[] {
   const named = [...new Set(leaves(ids).map(String))].map((id) => places.get(id) ?? []);
   return named.every(({ length }) => length === 1) ? named.flat() : [];

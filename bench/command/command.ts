@@ -43,7 +43,10 @@ const SCALE_PASSAGES = 10_000;
 interface BenchmarkCommand {
   readonly name: string;
   readonly summary: string;
-  /** Data that it can measure; `generated` is the corpus with a seed, `input` a positional argument. */
+  /**
+   * Data that it can measure. `generated`: the generated corpus. `input`: what the positional argument names. `any`:
+   * the generated corpus, or what `--data` names.
+   */
   readonly data: "any" | "generated" | "input";
   /**
    * Name of the positional argument in the help; absent if there is none. With it, all questions are asked by default,
@@ -52,7 +55,7 @@ interface BenchmarkCommand {
   readonly input?: string;
   /** Whether the passages are stored before anything is measured. */
   readonly fills: boolean;
-  /** Number of passages without `--passages`; absent: all of the data. */
+  /** Number of passages without `--passages`; absent: all of given data, or PASSAGES_DEFAULT generated ones. */
   readonly passagesDefault?: number;
   /** Whether it can also measure answers to its questions. */
   readonly answers?: boolean;
@@ -142,7 +145,10 @@ const BENCHMARKS: readonly BenchmarkCommand[] = [
   },
 ];
 
-/** Settings of the server that come from flags and the environment. All others have their defaults. */
+/**
+ * Settings of the server that come from flags and the environment. The others have the values that `benchCommand` sets,
+ * or their defaults.
+ */
 const TAKEN_SETTINGS = [
   ...[SETTINGS.embedder, SETTINGS.lanes, SETTINGS.modelsDir, SETTINGS.modelRuntime, SETTINGS.httpThreads],
   ...[SETTINGS.modelProvider, SETTINGS.onnxruntimeDir, SETTINGS.gpuMemoryMax],
@@ -197,8 +203,9 @@ export const BENCH_HELP: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Runs `mneme bench`; returns the text to print.
- * @throws UsageError for a wrong command line; Error if a measurement fails or is interrupted
+ * Runs `mneme bench`, and writes the files of its result; returns the text to print.
+ * @throws UsageError for a wrong command line, or data in another format; Error if a language model cannot be used, or
+ *   a measurement fails or is interrupted
  */
 export async function benchCommand(argv: readonly string[], start: CommandStart): Promise<string> {
   const [name, ...rest] = argv;
@@ -394,7 +401,10 @@ function answersOf({ name, answers }: BenchmarkCommand, flags: ReadonlyMap<strin
   return answerFlags(flags, start);
 }
 
-/** Path of the file or folder with the data; null for a generated corpus. @throws UsageError */
+/**
+ * Path of the file or folder with the data; null for a generated corpus.
+ * @throws UsageError if the benchmark needs a path and there is none, or has no use for one that is given
+ */
 function dataOf(
   { name, data, input }: BenchmarkCommand,
   [given, surplus]: readonly string[],
@@ -479,7 +489,7 @@ function wholeNumber(flags: ReadonlyMap<string, string>, flag: string, least: nu
   throw new UsageError(`${flag} must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}.`);
 }
 
-// A server of a benchmark must never reach the data of another one, so no other setting is taken over.
+// A server of a benchmark must never reach the data of another one, so only `TAKEN_SETTINGS` are taken over.
 function takenSettings(
   flags: ReadonlyMap<string, string>,
   environment: CommandStart["environment"],

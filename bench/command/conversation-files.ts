@@ -13,7 +13,10 @@ const ADVERSARIAL = 5;
 /** Category of LongMemEval whose golds describe what the user would like, instead of an answer. */
 const PREFERENCE = "single-session-preference";
 
-/** Reads a file, or the folder of BEAM's repository for one size. @throws UsageError if it is something else */
+/**
+ * Reads a file, or the folder of BEAM's repository for one size.
+ * @throws UsageError if it does not exist or is something else
+ */
 export function readConversations(path: string): Conversations {
   if (!existsSync(path)) throw new UsageError(`${path} does not exist.`);
   if (statSync(path).isDirectory()) return beam(readBeamFolder(path), path);

@@ -31,9 +31,12 @@ export interface ConversationQuestion {
   readonly category: string;
   /** ISO 8601; null if the file has no time. */
   readonly asOf: string | null;
-  /** Ids of the turns with the evidence; empty if the file names only sessions, or no evidence. */
+  /** Ids of the turns with the evidence; empty if the file names only sessions, or `sessions` is empty. */
   readonly turns: ReadonlySet<string>;
-  /** Ids of the sessions with the evidence; empty if the file names no evidence, or the question has no answer. */
+  /**
+   * Ids of the sessions with the evidence; empty if the question has no answer, or the file names no evidence that can
+   * be found in it.
+   */
   readonly sessions: ReadonlySet<string>;
   /** Conditions of a right answer; empty if the file has no answer although there should be one. */
   readonly conditions: readonly Condition[];
@@ -55,7 +58,7 @@ export function isUnanswerable({ conditions }: ConversationQuestion): boolean {
 /** What an answer needs besides found passages: which fact is current, when something was, and what is unknown. */
 const ASPECTS = ["knowledge-update", "temporal", "abstention"] as const;
 
-/** The aspect that a question tests, whatever its file calls it; null if it tests none. */
+/** The aspect that a question tests, whatever its file calls it; null if it tests none of `ASPECTS`. */
 export function aspectOf(question: ConversationQuestion): (typeof ASPECTS)[number] | null {
   if (isUnanswerable(question)) return "abstention";
   if (/^knowledge.update/i.test(question.category)) return "knowledge-update";

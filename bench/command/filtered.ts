@@ -13,7 +13,7 @@ import { bareQuestions, LIMIT_COLUMNS, PERCENTILE_COLUMNS, percentiles, type Run
 /** Shares of the memories that the filters admit. */
 const SHARES = [1, 0.1, 0.01, 0.001];
 const DEPTH = 10;
-/** Memories per call of the exact search. */
+/** Number of passages that are embedded at once for the exact search. */
 const BATCH = 200;
 
 type Row = Readonly<Record<string, Cell>>;

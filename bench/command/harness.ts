@@ -1,5 +1,6 @@
-// Runs a benchmark: a temporary data directory with a server of its own, the bare models, the passages, and at the end
-// the result with machine and versions.
+// Runs a benchmark: starts a server on a temporary data directory, and the same models without a server ("bare") for
+// comparison; stores the passages if the benchmark asks for that; measures; and returns the result with machine and
+// versions.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +29,7 @@ export interface Benchmark {
 /** What a run needs from its caller. */
 export interface HarnessStart {
   readonly place: StartPlace;
-  /** Settings of models and lanes. */
+  /** Makes the configuration of the models that run without a server, such as the number of their processes (lanes). */
   readonly configFor: (dataDir: string, place: StartPlace) => Config;
   /** Program and arguments that start a server. */
   readonly command: readonly string[];
@@ -49,9 +50,9 @@ export interface HarnessStart {
 const KEY_BYTES = 32;
 
 /**
- * Runs a benchmark and removes everything that it stored.
- * @throws Error if the server cannot be started, or refuses or fails what the benchmark needs, or if the run is
- *   interrupted
+ * Runs a benchmark, and removes the server's data directory.
+ * @throws Error if the server or the models cannot be started, if the server refuses or fails what the benchmark needs,
+ *   or if the run is interrupted
  */
 export async function runBenchmark({ name, fills, measure }: Benchmark, start: HarnessStart): Promise<Result> {
   const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// `mneme bench ingest`: how many chunks per second become searchable, beside the bare embedder on the same chunks, and
-// how long a single memory takes from the response until it is searchable.
+// `mneme bench ingest`: how many chunks per second become searchable, beside those that the embedder computes without a
+// server ("bare"), and how long a single memory takes from the response until it is searchable.
 
 import { barChart } from "../lib/chart.ts";
 import { generatedPassage } from "../lib/generated-corpus.ts";
@@ -9,11 +9,14 @@ import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from
 import { BackgroundIngest, bareIngestRate, LIMIT_COLUMNS, PERCENTILE_COLUMNS, percentiles, type Run } from "./run.ts";
 
 const ROUNDS = 3;
-/** Single memories whose time to searchable is measured, idle and while others are ingested; fewer in small runs. */
+/**
+ * Maximum number of single memories whose time until searchable is measured, on an idle server and again while others
+ * are ingested.
+ */
 const SINGLES_MAX = 40;
 /** Interval between two looks at a single memory: the resolution of its time. */
 const SINGLE_POLL_MS = 2;
-/** Chunks before the first measurement, so that all lanes have computed something. */
+/** Number of chunks that are embedded before the first measurement, to warm the models up. */
 const WARM_UP_CHUNKS = 128;
 
 type Row = Readonly<Record<string, Cell>>;

@@ -9,25 +9,32 @@ import { type Cell, type Findings, figure, figureColumn, keyColumn, ratio } from
 import { askBare, bareQuestions, PERCENTILE_COLUMNS, percentiles, type Run } from "./run.ts";
 
 const CLIENTS = [1, 4, 16, 64];
-/** Rates of the open loop as shares of the capacity. */
+/**
+ * Rates at which the open loop sends questions, as shares of the mode's capacity: its best throughput with clients that
+ * wait for each answer (closed loop).
+ */
 const SHARES = [0.25, 0.5, 0.75, 0.9, 1, 1.1, 2];
 /** Bounds of p95 in milliseconds for which the throughput is given. */
 const BOUNDS_MS = [100, 300, 800];
-/** Concurrent callers of the bare models. */
+/** Number of concurrent callers of the models without a server: the embedder, and in some modes the reranker. */
 const BARE_CALLERS = 16;
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** A measurement under load, for the throughput within a bound. */
+/** One measurement under load. `bestWithin` takes the best throughput with p95 within a bound from several. */
 interface Point {
   readonly perSecond: number;
+  /** In milliseconds; NaN without answers. */
   readonly p95: number;
   readonly failed: number;
 }
 
 const CLOCK: LoadClock = { now: () => performance.now(), sleep: (ms) => systemClock.sleep(ms) };
 
-/** Measures closed and open loops of a filled server. */
+/**
+ * Measures a server that has the passages, with clients that wait for each answer (closed loop) and with questions at
+ * fixed times (open loop), and the models without a server.
+ */
 export async function benchLoad(run: Run): Promise<Findings> {
   const [closed, open, capacities]: [Row[], Row[], Row[]] = [[], [], []];
   const lines: { name: string; points: [number, number][] }[] = [];

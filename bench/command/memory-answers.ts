@@ -35,7 +35,7 @@ export interface GivenAnswer {
   /** Tokens that the model read and wrote. */
   readonly tokens: number;
   readonly ms: number;
-  /** Code of the error if there is no text. */
+  /** Why there is no text: a code, or such as `no connection` or `status 500`; null if there is one. */
   readonly failure: string | null;
   /** One per condition; empty if there is no text. */
   readonly verdicts: readonly Verdict[];
@@ -84,7 +84,7 @@ export async function checkModels({ client, llm, judge }: AnswerModels): Promise
 }
 
 /**
- * Answers the questions in all modes of a filled server.
+ * Answers the questions in all modes of a server that has the sessions, and with the language model without memories.
  * @param models null for extractive answers, which are compared with the golds word for word
  */
 export async function benchAnswers(

@@ -1,5 +1,6 @@
 // `mneme bench memory-benchmarks`: finding the evidence for questions about long conversations, by session and by turn.
-// Leaves out questions for which any order is right, and shows a random order. memory-answers.ts measures the answers.
+// Figures by session leave out questions for which any order is right. The figures of a random order stand beside them.
+// memory-answers.ts measures the answers.
 
 import type { ModeName } from "../../src/domain/ranking.ts";
 import type { Hit } from "../lib/ask.ts";
@@ -60,7 +61,7 @@ export interface MemoryBenchmark {
   readonly answers: AnswerModels | null | "none";
 }
 
-/** The sessions as memories, and the questions with their users' sessions only. */
+/** The sessions of the users whom the questions are about, as memories, and the questions. */
 export function conversationWorkload({ conversations, questions }: MemoryBenchmark): Workload {
   const needed = new Set(questions.map(({ userId }) => userId));
   const stored = [...conversations.users].flatMap(([userId, sessions]) =>
@@ -221,7 +222,7 @@ function expectedNdcg(relevant: number, all: number): number {
   return ((relevant / all) * discounts(Math.min(NDCG_DEPTH, all))) / discounts(Math.min(NDCG_DEPTH, relevant));
 }
 
-/** The turn that contains a passage, by the passage's first code point. */
+/** Id of the turn that contains code point `start`, where a passage begins; null before the first turn. */
 export function turnAt(turns: StoredSession["turns"], start: number): string | null {
   return turns.findLast((turn) => turn.start <= start)?.id ?? null;
 }

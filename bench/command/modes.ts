@@ -53,7 +53,7 @@ const STAGE_COLUMNS: readonly Column[] = [
   ...MODE_LIMIT_COLUMNS,
 ];
 
-/** Measures all modes of a filled server. */
+/** Measures all modes of a server that has the passages. */
 export async function benchModes(run: Run): Promise<Findings> {
   const latency: Row[] = [];
   const stages: Row[] = [];
@@ -126,7 +126,7 @@ async function askAllBare({ bare }: Run, mode: ModeName, questions: readonly Bar
   return times;
 }
 
-/** Runs a measurement; if `load` says so, while memories are ingested. */
+/** Runs a measurement; if `load` says so, while memories are ingested: `rate` is in chunks per second, null if idle. */
 async function withIngest<Value>(
   run: Run,
   load: Load,

@@ -12,7 +12,7 @@ import { percentiles, type Run } from "./run.ts";
 const RESULTS = 30;
 const DEPTH = 10;
 
-/** Measures rankings on the judged questions of a filled server. */
+/** Measures rankings on the judged questions of a server that has the passages. */
 export async function benchQuality(run: Run): Promise<Findings> {
   const judged = run.workload.questions.filter(({ judgements }) => judgements.size > 0);
   const rows: Readonly<Record<string, Cell>>[] = [];
@@ -54,7 +54,10 @@ export async function benchQuality(run: Run): Promise<Findings> {
   };
 }
 
-/** nDCG@10 with its interval, recalls and MRR of rankings, one per question. */
+/**
+ * Means over the questions: nDCG@10 with its interval, R@5, R@10, and MRR of the first ten.
+ * @param rankings one ranking per question, in the same order
+ */
 export function rankingFigures(
   questions: readonly Question[],
   rankings: readonly (readonly string[])[],

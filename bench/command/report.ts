@@ -20,14 +20,14 @@ export function withoutEmptyColumns(table: Table): Table {
   return { ...table, columns };
 }
 
-/** A figure for people: four significant digits, `–` if there is none. */
+/** A figure for people: integers below 1e9 in full, others with four significant digits, `–` if there is none. */
 export function cellText(cell: Cell): string {
   if (cell === null) return "–";
   if (typeof cell === "string") return cell;
   return Number.isInteger(cell) && Math.abs(cell) < 1e9 ? String(cell) : String(significant(cell));
 }
 
-/** The machine, the versions and the models in a few words each. */
+/** The machine in a few words, and the versions with the models. */
 export function originOf({ machine, versions, models }: Result): Readonly<Record<"machine" | "versions", string>> {
   const { cpu, cores, memory_gib, os } = machine;
   const commit = versions.commit === null ? "" : ` (${versions.commit})`;

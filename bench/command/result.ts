@@ -17,7 +17,7 @@ export interface Column {
   /** Name in the rows. */
   readonly key: string;
   readonly title: string;
-  /** Unit of the numbers, such as `ms`; an empty text for shares, scores and names. */
+  /** Unit of the numbers, such as `ms`; an empty text for numbers without a unit, and for names. */
   readonly unit: string;
   /** Whether the column tells a row from the others. Only other columns are compared between runs. */
   readonly isKey: boolean;
@@ -105,7 +105,7 @@ export function figure(value: number): number | null {
   return Number.isFinite(value) ? significant(value) : null;
 }
 
-/** `value / limit`, or null if either is missing. */
+/** `value / limit`; null if either is missing, or the limit is 0. */
 export function ratio(value: number | null, limit: number | null): number | null {
   return value === null || limit === null || limit === 0 ? null : significant(value / limit);
 }

@@ -1,5 +1,5 @@
-// What every benchmark gets: a server, the bare models, passages and questions; and the measurements that several of
-// them share.
+// What every benchmark gets: a server, the same models without a server ("bare"), passages and questions; and the
+// measurements that several benchmarks share.
 
 import type { ModeName } from "../../src/domain/ranking.ts";
 import { MODES } from "../../src/retrieval/modes.ts";
@@ -58,7 +58,7 @@ export const LIMIT_COLUMNS: readonly Column[] = [
 
 /** Number of questions before a measurement, so that caches are filled and frequently used code is compiled. */
 const WARM_UP = 10;
-/** Number of questions whose reranked passages are collected for the bare reranker. */
+/** Number of questions whose reranked passages are collected, to measure the reranker without a server. */
 const RERANK_SAMPLE = 40;
 /** Maximum number of passages that a mode reranks, and so the number of results that shows all of them. */
 const RERANKED_MAX = 30;
@@ -66,7 +66,7 @@ const RERANKED_MAX = 30;
 const BACKGROUND_BATCH = 20;
 const BACKGROUND_BATCHES = 4;
 const BACKGROUND_POLL_MS = 25;
-/** Chunks per call to the bare embedder, and calls at the same time: what ingestion sends. */
+/** Chunks per call to the embedder without a server, and calls at the same time: what ingestion sends. */
 const CHUNKS_PER_CALL = 64;
 const CALLS_AT_ONCE = 8;
 
@@ -76,7 +76,10 @@ export interface BareQuestion {
   readonly passages: readonly string[];
 }
 
-/** Warms a mode up, and collects what its reranker read. */
+/**
+ * Warms a mode up, and collects what its reranker read for the first questions. If the mode has none: all questions,
+ * without passages.
+ */
 export async function bareQuestions({ target, workload }: Run, mode: ModeName): Promise<readonly BareQuestion[]> {
   const { questions } = workload;
   for (const question of questions.slice(0, WARM_UP)) await target.ask(question, { mode });
@@ -156,7 +159,10 @@ export class BackgroundIngest {
   }
 }
 
-/** Embeds chunks with the bare models, as ingestion does; returns chunks per second. @param mayGoOn stops it early */
+/**
+ * Embeds chunks without a server, as ingestion does; returns chunks per second.
+ * @param mayGoOn returns false to stop early
+ */
 export async function bareIngestRate(
   bare: BareModels,
   chunks: readonly string[],
@@ -189,7 +195,7 @@ export async function readTimes({ target, workload }: Run, count: number): Promi
   return times;
 }
 
-/** Share of the questions for which a passage that answers it is among the hits; null if no answer is known. */
+/** Share of the questions with known answers for which one of these is among the hits; null if no answer is known. */
 export function foundShare(
   asked: readonly { readonly question: Question; readonly found: readonly string[] }[],
 ): number | null {

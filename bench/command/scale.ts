@@ -35,19 +35,25 @@ type Row = Readonly<Record<string, Cell>>;
 export interface ScaleSize {
   /** Number of memories. */
   readonly count: number;
-  /** Number of pseudo-random vectors of the vector index alone; null: it is not measured. */
+  /**
+   * Number of vectors of a separate index without texts and without a server; null: none is measured. The vectors are
+   * pseudo-random unless `vectorTexts` is given.
+   */
   readonly vectors: number | null;
-  /** What the vector index alone is searched with. */
+  /** How the separate index is searched: by the scan of all vectors, or by the scan and then by the graph. */
   readonly index: BenchIndex;
   /** Whether the memories are imported with pseudo-random vectors. Then there is only one step. */
   readonly areVectorsDrawn: boolean;
-  /** File of passages whose vectors, with copies, the vector index alone gets; absent: pseudo-random ones. */
+  /**
+   * File of passages. The separate index gets their vectors, and randomly varied copies of these; absent: pseudo-random
+   * vectors.
+   */
   readonly vectorTexts?: string;
-  /** Folder in which the vector index alone is kept; absent: it is removed. */
+  /** Folder in which the separate index is kept; absent: it is removed. */
   readonly vectorFolder?: string;
 }
 
-/** Stores generated passages in steps, and measures after each. Then measures the vector index alone. */
+/** Stores generated passages in steps, and measures after each. Then measures the separate vector index, if any. */
 export async function benchScale(run: Run, size: ScaleSize): Promise<Findings> {
   const { count, vectors, index, areVectorsDrawn, vectorTexts, vectorFolder } = size;
   const [sizes, latency]: [Row[], Row[]] = [[], []];

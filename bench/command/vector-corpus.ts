@@ -10,7 +10,7 @@ import { vectorParts, vectorSource } from "../lib/drawn-vectors.ts";
 import { openingOf, type Passage } from "../lib/passages.ts";
 import type { ShowProgress } from "./run.ts";
 
-/** Questions about the subjects of the vectors, or about others. */
+/** Questions about the subjects of the vectors (`same field`), or about others (`other field`). */
 export interface Field {
   readonly questions: string;
   /** Unit vectors, row-major. */
@@ -22,7 +22,7 @@ export interface VectorCorpus {
   /** Describes the vectors. Different corpora have different names. */
   readonly name: string;
   readonly fields: readonly Field[];
-  /** Vectors `first`, `first + 1`, … of part `part`, row-major. All parts but the last have the same length. */
+  /** Part `part`: `rows` vectors from number `first` on, row-major. All parts but the last have the same length. */
   readonly draw: (rows: number, part: number, first: number) => Float32Array;
 }
 
@@ -36,7 +36,7 @@ const QUESTION_PART = 2 ** 30;
 const ORIGINALS_MAX = 20_000;
 /** Texts that are embedded between two lines of progress. */
 const TEXTS_AT_ONCE = 256;
-/** One in this many texts is asked for and not stored. */
+/** One in this many texts is not stored. The first `QUESTIONS` of these are asked for. */
 const ASKED_OF = 100;
 
 /** Pseudo-random vectors in clusters. */
@@ -65,7 +65,10 @@ export interface CopiedCorpus {
   readonly progress: ShowProgress;
 }
 
-/** The vectors of passages, and copies of them that have cosines of 0.80 ± 0.05 to their originals. */
+/**
+ * The vectors of passages, and copies of them that have cosines of 0.80 ± 0.05 to their originals.
+ * @throws Error if the file has too few passages
+ */
 export async function copiedCorpus({ bare, seed, ...corpus }: CopiedCorpus): Promise<VectorCorpus> {
   const passages = await firstPassages(corpus.file, ORIGINALS_MAX);
   const isAsked = (at: number) => at % ASKED_OF === 0;
@@ -84,7 +87,7 @@ export async function copiedCorpus({ bare, seed, ...corpus }: CopiedCorpus): Pro
   };
 }
 
-/** The vectors of passages, from the kept file if there is one. */
+/** One vector per passage, that of its first chunk; from the kept file if there is one. */
 async function originalsOf(
   bare: BareModels,
   passages: readonly Passage[],

@@ -1,5 +1,5 @@
-// The part of `mneme bench scale` that measures the vector index alone, without texts and models, so that millions of
-// chunks can be measured. A run that is interrupted goes on if its folder is kept.
+// The part of `mneme bench scale` that measures a vector index without texts and without a server, so that millions of
+// chunks can be measured. An interrupted run goes on if its folder is kept.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const USERS: readonly (readonly [user: number | null, share: number])[] = [
   [1, 0.1],
   [2, 0.01],
 ];
-/** Name of the files of graphs. */
+/** End of the names of files with graphs. */
 const GRAPH_EXTENSION = ".hnsw";
 const MIB = 2 ** 20;
 
@@ -48,7 +48,10 @@ export type BenchIndex = (typeof BENCH_INDEXES)[number];
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** Fills an index with `count` vectors, and measures it filled and opened again. */
+/**
+ * Fills an index with `count` vectors, opens it again, and measures memory, disk and searches; then the same with the
+ * graph if `run.index` is `hnsw`. Removes the index unless `run.isKept`.
+ */
 export async function benchVectors(run: VectorRun, count: number): Promise<readonly Table[]> {
   const directory = join(run.folder, INDEX_FOLDER);
   mkdirSync(directory, { recursive: true });
@@ -174,7 +177,7 @@ async function openIndex(directory: string, dimensions: number): Promise<BareInd
   return openBareIndex(directory, dimensions);
 }
 
-/** How far an index is filled, and the nearest ones of its memories so far: by field, by user, by question. */
+/** How far an index is filled, and the true nearest of its memories so far: by field, by user, by question. */
 interface Filled {
   /** Name of the corpus, and number of vectors. Another corpus is another index. */
   readonly corpus: string;

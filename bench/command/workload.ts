@@ -9,21 +9,21 @@ import { openingOf, type Passage, type Question, type Workload } from "../lib/pa
 import { seeded } from "../lib/seeded.ts";
 import type { BenchIndex } from "./vector-scale.ts";
 
-/** How large a workload is to be. */
+/** Size and seed of a workload, and options of `mneme bench scale`. */
 export interface WorkloadSize {
-  /** Maximum number of passages; null: all of the file. */
+  /** Maximum number of passages; null: all of the file, or `PASSAGES_DEFAULT` generated ones. */
   readonly passagesMax: number | null;
   readonly questionsMax: number;
   readonly seed: number;
-  /** Number of pseudo-random vectors for the index that `mneme bench scale` measures alone; null: none. */
+  /** Number of vectors of the separate index that `mneme bench scale` measures without a server; null: none. */
   readonly vectors: number | null;
-  /** What these vectors are searched with; absent: the scan alone. */
+  /** How that index is searched: by the scan of all vectors, or by the scan and then by the graph; absent: the scan. */
   readonly index?: BenchIndex;
   /** Whether the memories of `mneme bench scale` get pseudo-random vectors instead of those of an embedder. */
   readonly areVectorsDrawn?: boolean;
-  /** File of passages: their vectors, and random variations of these, replace the pseudo-random ones of `vectors`. */
+  /** File of passages: that index gets their vectors, and random variations of these; absent: pseudo-random ones. */
   readonly vectorTexts?: string;
-  /** Folder in which the index of `vectors` is kept. */
+  /** Folder in which that index is kept; absent: it is removed. */
   readonly vectorFolder?: string;
 }
 
@@ -47,7 +47,7 @@ export function generatedQuestions({ passagesMax, questionsMax, seed }: Workload
 /**
  * Reads a BEIR folder, or a JSONL file (.gz) of passages. A file has no questions, so the openings of its passages are
  * asked.
- * @throws UsageError if it does not exist, or is something else
+ * @throws UsageError if it does not exist, is something else, or has no passages or questions
  */
 export async function workloadFrom(path: string, size: WorkloadSize): Promise<Workload> {
   if (!existsSync(path)) throw new UsageError(`${path} does not exist.`);

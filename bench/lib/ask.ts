@@ -37,7 +37,7 @@ export interface SearchReply {
   readonly wholeMs: number;
   /** Stages of the search, in order. */
   readonly stages: readonly { readonly name: string; readonly ms: number; readonly candidates: number }[];
-  /** Size of the admissible set, in memories. */
+  /** Number of memories that the search may return: those that key, user and filters admit. */
   readonly admissible: number;
 }
 
@@ -81,7 +81,7 @@ export function replyOf(answer: JsonRecord, documentOf: DocumentOf, wholeMs: num
   };
 }
 
-/** Whether reranking was attempted and timed out, as happens on a busy machine. */
+/** Whether there were passages to rerank, but no result was reranked, as happens if a busy machine takes too long. */
 export function missedReranker({ passages, stages }: SearchReply): boolean {
   const wasAsked = stages.some(({ name, candidates }) => name === "rerank" && candidates > 0);
   return wasAsked && !passages.some(({ isReranked }) => isReranked);

@@ -17,7 +17,7 @@ export interface BareText {
   readonly content: string;
 }
 
-/** The models of a configuration on lanes of their own. */
+/** The models of a configuration, in child processes of their own (lanes). */
 export interface BareModels {
   readonly embedder: { readonly id: string; readonly dimensions: number; readonly fingerprint: string };
   /** Id of the reranker; null if the embedder has none. */
@@ -42,7 +42,10 @@ export interface BareModels {
   readonly close: () => Promise<void>;
 }
 
-/** Starts lanes with the models of `config`, and waits until they are up. @throws ModelFilesError or Fault */
+/**
+ * Starts processes (lanes) with the models of `config`, and waits until one is up.
+ * @throws ModelFilesError if a model cannot be used; Fault `model_unavailable` if no process can start
+ */
 export async function startBareModels({ config, log }: { readonly config: Config; readonly log: Log }) {
   const closers = new Closers();
   try {

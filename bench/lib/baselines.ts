@@ -2,10 +2,11 @@
 // from the signals that `explain` shows in two searches that the bench runs anyway, so they use the same server and
 // index.
 //
-// The baseline "vectors alone" is exact, because `fast` ranks by vectors. For "BM25 alone", the candidates of `precise`
-// include the 200 best passages by BM25, but `precise` returns only 100 results, in its own order. If they lack one of
-// the ten best passages by BM25, the bench searches a second time, for memories that were not returned yet. The results
-// of both searches can be compared, because BM25 scores have the same scale in every search.
+// The baseline "vectors alone" is exact, because the candidates of `fast` are the best passages by vectors. For "BM25
+// alone", the candidates of `precise` include the 200 best passages by BM25, but `precise` returns only 100 results, in
+// its own order. If they lack one of the ten best passages by BM25, the bench searches a second time, for memories that
+// were not returned yet. The results of both searches can be compared, because BM25 scores have the same scale in every
+// search.
 
 /** A signal in `explain.signals`: rank among the candidates, from 1, and score. */
 export interface LegSignal {

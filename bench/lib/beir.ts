@@ -33,14 +33,17 @@ function plainOrGzip(folder: string, name: string): string {
 }
 
 /**
- * The passages of a JSONL file (`_id`, `title`, `text`, `metadata.userId`), also those without text.
+ * The passages of a JSONL file (`_id`, `title`, `text`, `metadata.userId`), also those whose text is empty.
  * @throws UsageError that names a line that is no passage
  */
 export async function* readPassages(path: string): AsyncGenerator<Passage> {
   for await (const { text, number } of readLines(path)) yield passageOfLine(text, `${path}: line ${number}`);
 }
 
-/** The first `countMax` passages that have a text: some collections have documents without one. @throws UsageError */
+/**
+ * The first `countMax` passages that have a text: some collections have documents whose text is empty.
+ * @throws UsageError as `readPassages`
+ */
 export async function firstPassages(path: string, countMax: number): Promise<readonly Passage[]> {
   const passages: Passage[] = [];
   for await (const passage of readPassages(path)) {
@@ -56,7 +59,7 @@ export interface Document {
   readonly content: string;
 }
 
-/** The first `countMax` documents that have a text. @throws UsageError */
+/** The first `countMax` documents that have a text. @throws UsageError as `readPassages` */
 export async function firstDocuments(path: string, countMax: number): Promise<readonly Document[]> {
   const passages = await firstPassages(path, countMax);
   return passages.map(({ title, content }) => ({ title: title ?? "", content }));

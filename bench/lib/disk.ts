@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Space that the server keeps free for deletions. */
+/** File whose space the server frees if the disk is full, so that memories can still be deleted. */
 const RESERVE = "reserve";
 
 /** Bytes of all files in a data directory, without reserved space. */

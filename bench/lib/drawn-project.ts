@@ -60,7 +60,7 @@ export async function importDrawnProject(dataDir: string, drawn: DrawnProject) {
   return { projectId, chunks };
 }
 
-/** The records of the project, between the first and the last line of an export. */
+/** The records of the project: what an export has between its first and its last line. */
 async function* recordsOf(drawn: DrawnProject): AsyncGenerator<ExportRecord> {
   const { name, createdAt } = drawn;
   let made = 0;

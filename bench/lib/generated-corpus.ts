@@ -56,7 +56,7 @@ const FILLERS: readonly ((draw: Draw) => string)[] = [
 /** Number of values of `metadata.part`, which are equally frequent. */
 export const GENERATED_PARTS = 1_000;
 const FILLERS_MAX = 7;
-/** Passages have numbers from 0; their seeds are far apart, so that neighbours are unlike. */
+/** Factor that puts the seeds of passages with neighbouring numbers far apart, so that the passages are unlike. */
 const STRIDE = 0x9e37_79b1;
 
 type Draw = <Item>(items: readonly Item[]) => Item;

@@ -2,7 +2,7 @@
 
 import { fold } from "../../src/kit/fold.ts";
 
-/** Characters that do not separate words: apostrophes, full stops within words, commas within numbers. */
+/** Characters that do not separate words: apostrophes, full stops within or after words, commas within numbers. */
 const JOINING = /['’`´]|(?<=\p{L})\.(?=\p{L}|\s|$)|(?<=\p{N}),(?=\p{N}{3})/gu;
 const PARTING = /[\p{P}\p{S}]/gu;
 const ARTICLES = /(?<![\p{L}\p{N}])(?:a|an|the)(?![\p{L}\p{N}])/gu;

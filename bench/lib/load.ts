@@ -11,7 +11,7 @@ export interface LoadResult {
 /**
  * Sends GET requests for `seconds` over `connections` connections.
  * @param paths paths that are requested one after the other
- * @throws Error if the server closes a connection or answers without Content-Length.
+ * @throws Error if the server closes a connection or answers without Content-Length
  */
 export async function load(
   port: number,

@@ -52,7 +52,7 @@ export class MixedLoad {
   readonly #chats: { id: string; messages: number }[] = [];
   #number = 0;
 
-  /** @param bound maximum number of live memories; at half of it, nothing is deleted */
+  /** @param bound maximum number of live memories; below half of it, nothing is deleted */
   constructor(server: RunningServer, random: () => number, bound: number) {
     this.#server = server;
     this.#random = random;
@@ -86,7 +86,7 @@ export class MixedLoad {
     return answered / ((performance.now() - startedAt) / 1_000);
   }
 
-  /** Sends `perSecond` requests for `seconds`, and leaves out late ones. Returns how many were sent. */
+  /** Sends `perSecond` requests each second for `seconds`, and leaves out late ones. Returns how many were sent. */
   async send(perSecond: number, seconds: number): Promise<number> {
     const startedAt = performance.now();
     let next = 0;

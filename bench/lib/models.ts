@@ -1,5 +1,5 @@
-// The models of the benches that run without a server: those that a server would use, or of the embedder that
-// MNEME_EMBEDDER names.
+// The models of benches: those that a server has by default, or those that belong to the embedder in MNEME_EMBEDDER.
+// Also a configuration with them.
 
 import { resolve } from "node:path";
 import { type EmbedderDescription, embedderOf, readModels } from "../../src/adapters/inference/model-files.ts";
@@ -14,7 +14,7 @@ export const MODELS_DIR = resolve(import.meta.dir, "../../data/models");
 /** Id of the embedder. */
 export const EMBEDDER_ID = process.env.MNEME_EMBEDDER ?? SETTINGS.embedder.defaultText;
 
-/** Settings of a program with these models, and otherwise defaults. @param flags a command line of settings */
+/** A configuration with these models. `environment` and `flags`, a command line of settings, override the defaults. */
 export function benchConfig(
   environment: Readonly<Record<string, string | undefined>> = {},
   flags: readonly string[] = [],

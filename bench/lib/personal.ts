@@ -1,4 +1,4 @@
-// Reads the personal set (bench/fixtures/personal): notes of invented persons and questions to them. Also makes the
+// Reads the personal set (bench/fixtures/personal): notes of invented persons, and questions about them. Also makes the
 // content of a server from it. personal-scores.ts evaluates the results.
 
 import { readdirSync, readFileSync } from "node:fs";

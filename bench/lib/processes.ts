@@ -1,11 +1,11 @@
-// Memory of a server and its child processes, and which process listens on a port, from /proc (Linux only).
+// Processes of a server, from /proc (Linux only): memory, children, command lines, and which one listens on a port.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** A process and its memory. */
 export interface ProcessMemory {
   readonly pid: number;
-  /** The last arguments of its command line, which distinguish the kinds of child processes. */
+  /** `serve` or `child` in its command line, with the word after it: the kind of process. Empty without such a word. */
   readonly name: string;
   /** Resident set size in bytes. */
   readonly rssBytes: number;

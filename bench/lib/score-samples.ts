@@ -70,7 +70,7 @@ const COMBINATIONS = SIGNAL_COMBINATIONS.map((name): Combination => {
 });
 /** Number of results per question. Fewer than any mode reranks, so that either all were reranked or none. */
 const RESULTS = 10;
-/** Number of concurrent searches; several, so that the lanes never wait for the bench. */
+/** Number of concurrent searches; several, so that the processes with the models never wait for the bench. */
 const SEARCHES_AT_ONCE = 4;
 
 /** A question to a store. */
@@ -117,7 +117,7 @@ export async function collectionSamples(
   return await askAll(set, opened, askings);
 }
 
-/** A store with notes of one person, and the questions to it. */
+/** A store with notes of one person, and the questions that are asked there. */
 interface PersonalStore {
   readonly kind: string;
   readonly project: string;
@@ -129,9 +129,10 @@ interface PersonalStore {
 }
 
 /**
- * Samples of the questions of persons to stores of several sizes: one note, five notes, all notes of the person, those
- * of all persons, and those together with unrelated memories. Questions and notes in languages that the embedder does
- * not support are stored, but not asked about: scores are fitted for the texts that a model was made for.
+ * Samples of the questions of persons in stores of several sizes: one note, five notes, all notes of the person; these
+ * notes in a project that also has those of all persons; and, if there is `filler`, these notes together with it.
+ * Questions are left out if they or their notes are in a language that the embedder does not support: scores are fitted
+ * for the texts that a model was made for.
  * @param filler unrelated memories
  */
 export async function personalSamples(
@@ -171,7 +172,7 @@ export async function personalSamples(
   return await askAll("personal", opened, askings);
 }
 
-// Stores in projects of their own: statistics of words count a whole project.
+// Stores in projects of their own, because the word statistics of full-text search are those of a whole project.
 function ownStores(person: Person): readonly PersonalStore[] {
   const store = (kind: string, start: number, notes: readonly Note[], questions: readonly PersonalQuestion[]) => ({
     kind,
@@ -279,8 +280,8 @@ async function askAll(
   return samples;
 }
 
-// The final scores are recovered from the calibrated ones with the inverse curve. null if the search had other signals:
-// the graph found nothing, or the models do not support the language of the question.
+// The final scores are recovered from the calibrated ones with the inverse curve. null if the search had other signals
+// than the combination, such as no graph because it found nothing, or no reranker because of the question's language.
 async function ask(
   { parts }: Pick<OpenRetrieval, "parts">,
   { projectId, userId, text, filters, asOf, isRelevant, ...named }: Asking,

@@ -11,8 +11,9 @@ const POLL_MS = 50;
 type Server = Pick<Client, "url" | "key">;
 
 /**
- * Stores memories in batches, and waits until they are searchable. Returns them as the server shows them.
+ * Stores memories in batches, and waits until they are searchable. Returns them as the server accepted them.
  * @param onProgress called with the number of memories that were sent
+ * @throws Error if one is refused
  */
 export async function storeAll(
   { url, key }: Server,

@@ -16,7 +16,7 @@ const BUSY_WAIT_MS = 500;
 
 /** An answer with its time. */
 export interface Reply {
-  /** HTTP status; 0 if the connection failed. */
+  /** HTTP status; 0 if the connection failed, the time ran out, or the body was not JSON. */
   readonly status: number;
   readonly body: JsonRecord;
   /** Time from sending until the whole body was read, in milliseconds. */

@@ -5,7 +5,7 @@ import { ifAlive, processTree } from "./processes.ts";
 
 const NS_PER_MS = 1e6;
 
-/** Processor time by thread, in milliseconds. The key has the process, the thread and their names. */
+/** Processor time by thread, in milliseconds. The key has the ids of process and thread. */
 type Times = Map<string, { readonly name: string; ms: number }>;
 
 /** Processor time of the threads of a server and its children, from /proc (Linux only). */
@@ -32,7 +32,10 @@ export class ThreadWatch {
     for (const [key, time] of threadTimes(this.#pid)) this.#last.set(key, time);
   }
 
-  /** Processor time since the construction, the largest first. Threads of a process with the same name are numbered. */
+  /**
+   * Processor time of each thread since the construction, in milliseconds, the largest first. Threads of a process may
+   * have the same name.
+   */
   spent(): readonly { readonly name: string; readonly ms: number }[] {
     return [...this.#last]
       .map(([key, { name, ms }]) => ({ name, ms: ms - (this.#before.get(key)?.ms ?? 0) }))

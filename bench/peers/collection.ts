@@ -31,7 +31,8 @@ const SPLIT = "test";
  * Writes `passages.jsonl` and `questions.jsonl` to the work folder. Removes the vectors of other passages. Without
  * `qrels/test.tsv`, all questions are asked and none is judged.
  * @param passagesMax takes only the first passages of the file
- * @throws UsageError if files are missing, or a question belongs to a user, because peers have no users
+ * @throws UsageError if files, passages or questions are missing, or a question belongs to a user, because the other
+ *   engines have no users
  */
 export async function prepareCollection(
   folder: string,

@@ -1,5 +1,5 @@
 // Installs the engines into the cache folder: a virtual environment of Python and a folder of npm packages. Each group
-// of packages is installed once per version of its lists, and can fail without the others.
+// of packages is installed once per version of its lists. If one other than `common` fails, its engines are missing.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,12 +26,13 @@ const ORAMA_FOLDER = join(import.meta.dir, "orama");
 const COMPLETE = "complete";
 /** Length of the output that the message of a failed installation shows, in UTF-16 code units. */
 const OUTPUT_CHARACTERS_MAX = 600;
-/** Oldest version of Python that the engines support. */
+/** Oldest minor version of Python 3 that the engines support. */
 const PYTHON_MINOR_MIN = 10;
 
 /**
- * Folder of installed engines and of their indexes: `MNEME_CACHE_DIR`, or `mneme` in the user's cache folder. For root
- * it is in /var/cache, because PostgreSQL runs as another user, which cannot read root's home.
+ * Folder of installed engines and of their indexes: `peers` in `MNEME_CACHE_DIR`, which is by default `mneme` in the
+ * user's cache folder. For root that is /var/cache, because PostgreSQL runs as another user, which cannot read root's
+ * home.
  */
 export function peersCacheFolder(): string {
   const home = process.getuid?.() === 0 ? "/var/cache" : (process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"));
@@ -100,7 +101,7 @@ export function pythonProgram(which: (name: string) => string | null): string {
   );
 }
 
-// Runs `install` unless the file exists, and makes the file. Returns why it failed.
+// Runs `install` unless the file exists, and makes the file if that succeeds. Returns why it failed, otherwise null.
 async function once(file: string, what: string, install: () => Promise<string | null>): Promise<string | null> {
   if (existsSync(file)) return null;
   process.stderr.write(`installing ${what}\n`);

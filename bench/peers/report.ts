@@ -38,7 +38,10 @@ export interface Measured {
   readonly asked: ReadonlyMap<string, readonly Asked[]>;
 }
 
-/** Figures of an engine in a mode: medians of the rounds. */
+/**
+ * Figures of an engine in a mode: medians of the rounds, and means of them for nDCG and recall. Disk and build times
+ * are measured once.
+ */
 export interface PeerRow {
   readonly engine: string;
   readonly kind: EngineName["kind"];
@@ -196,7 +199,10 @@ function wrapped(item: string): readonly string[] {
   return lines;
 }
 
-/** The table in Markdown, sorted by quality within Mneme and within the others. */
+/**
+ * The table in Markdown: first Mneme, then the others. Engines are sorted by their best nDCG, or by throughput without
+ * judgements.
+ */
 export function tableLines({ rows, clients, isJudged }: Pick<Comparison, "rows" | "clients" | "isJudged">): string[] {
   const quality = isJudged ? ["nDCG@10", "R@5"] : [];
   const head = [

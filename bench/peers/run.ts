@@ -232,7 +232,7 @@ class Runner {
         PYTHONDONTWRITEBYTECODE: "1",
         TOKENIZERS_PARALLELISM: "false",
       },
-      // the interpreter's folder is named for the versions of all packages
+      // the interpreter's folder is named for the versions of all Python packages
       inputs: inputsHash([this.environment.python, ...inputs]),
     };
   }

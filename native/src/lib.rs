@@ -11,6 +11,7 @@
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
 //! | `hit` | what does a hit of a search consist of, and in which order are hits returned? |
 //! | `json` | how is a JSON body checked and taken apart before JavaScript sees it? |
+//! | `layout` | where do points with similar vectors lie on a plane, for a map of memories? |
 //! | `listener` | how does the server claim its port, and stop accepting connections? |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how are damaged files moved out of the way, and how does a rename become durable? |

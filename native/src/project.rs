@@ -123,8 +123,8 @@ pub struct ProjectStats {
     pub entity_records: usize,
 }
 
-/// An open project. Any thread may search. Only one thread at a time may call `publish`, `remove`, `compact_if_needed`,
-/// or a method of `vector_sets` that changes something.
+/// An open project. Any thread may search, show and hide. Only one thread at a time may call a method that changes
+/// vectors, texts or vector sets, except `erase_texts`, which may run beside one other change.
 #[derive(Debug)]
 pub struct Project {
     directory: PathBuf,
@@ -508,7 +508,7 @@ impl Project {
         Ok(Explorer::new(AdmissibleGraph::new(&graph, &set), curation).path(from, to))
     }
 
-    /// Returns the stored passages of the given chunks.
+    /// Returns the stored passages of the given chunks, in their order. See `TextIndex::passages`.
     pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
         self.text.passages(chunk_keys)
     }

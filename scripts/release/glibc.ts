@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** Oldest glibc on which a release should start: that of Debian 10, RHEL 8 and Ubuntu 20.04, and of onnxruntime. */
+/** Oldest glibc on which a release should start: that of Debian 10 and RHEL 8, which onnxruntime needs as well. */
 export const GLIBC_WANTED = "2.28";
 
 /** First bytes of an ELF file: the magic number, 64 bits, least significant byte first. */

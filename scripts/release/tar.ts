@@ -1,10 +1,10 @@
-// Tar archives whose bytes depend on names, contents and permissions only.
+// Tar archives whose bytes depend on names, contents, permissions and the given time only. Also runs other programs.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { ReleaseRun } from "./description.ts";
 
-/** Compresses with the filter for machine code first, which makes libraries about a tenth smaller. */
+/** Compresses with the filter for x86 machine code first, which makes libraries about a tenth smaller. */
 const XZ = "xz --threads=1 --x86 --lzma2=preset=9e,dict=128MiB";
 
 const FAST_XZ = "xz --threads=1 --lzma2=preset=0,mf=hc3,nice=2,depth=1";

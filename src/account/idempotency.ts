@@ -61,8 +61,8 @@ export class Idempotency {
    * Decides whether a request is replayed or runs. Call it after all checks that are possible without running the
    * request.
    * @param fingerprint `fingerprintOf` of path parameters, query and body.
-   * @throws Fault `idempotency_conflict` if a different request used this key, or a request with this key is still
-   *   running
+   * @throws Fault `idempotency_conflict` if a different request used this key, a request with this key is still
+   *   running, or what that request created was deleted since
    */
   async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
     // Marked as running before the answer is looked up, so that no answer that is stored meanwhile is missed.
@@ -141,9 +141,9 @@ export function checkIdempotencyKey(text: string): string {
 
 /**
  * SHA-256 of a JSON value. The order of object keys makes no difference; any other difference does. Members that are
- * undefined count as absent. Of a long text, only its place counts: the caller adds the hashes of all. Texts must be
- * well-formed (api/body.ts guarantees it). The recursion is as deep as the value. Takes linear time and does not copy
- * the texts.
+ * undefined count as absent. A `LongText` counts only as its placeholder, so the caller has to add the hashes of all
+ * such texts to the value. Texts must be well-formed (api/body.ts guarantees it). The recursion is as deep as the
+ * value. Takes linear time and does not copy the texts.
  */
 export function fingerprintOf(value: unknown): Uint8Array {
   const canonical = new CanonicalHash();
@@ -154,7 +154,7 @@ export function fingerprintOf(value: unknown): Uint8Array {
 /**
  * The subjects of an answer, without duplicates: what the answer is about. These are the ids in the fields `id`,
  * `memory_id` and `webhook_id` at any depth, and the users (as `userSubject`) in the fields `userId` and, for a User,
- * `id`. When a subject is erased, the stored answers about it are deleted.
+ * `id`. When a subject is erased, the stored answers about it are erased, too.
  */
 export function subjectsOf(body: unknown): readonly string[] {
   const subjects = new Set<string>();

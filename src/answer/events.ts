@@ -34,7 +34,7 @@ export type AnswerEvent =
 /** Why a language model's answer is not complete. */
 export type Incomplete = Exclude<LlmEnding, "model">;
 
-/** A complete answer. */
+/** An answer whose events have all arrived. */
 export interface Answer {
   readonly answer: string;
   readonly sources: readonly CitedPassage[];
@@ -43,7 +43,7 @@ export interface Answer {
   readonly state: AnswerState;
   /** Probability, 0..1, that the passages that were found answer the question; null or absent if there are none. */
   readonly evidence?: number | null;
-  /** Why the answer is not complete; absent if it is. */
+  /** Why the text of a language model is not complete; absent if it is. */
   readonly ending?: Incomplete;
 }
 
@@ -92,7 +92,7 @@ export class AnswerSoFar {
     }
   }
 
-  /** The complete answer. @throws Error if it is not complete */
+  /** The answer. @throws Error if not all of its events have arrived */
   whole(): Answer {
     const [sources, usage] = [this.#sources, this.#usage];
     invariant(sources !== null && usage !== null, "an answer ends with its sources and its usage");
@@ -108,7 +108,7 @@ export class AnswerSoFar {
   }
 }
 
-/** Collects the events of a complete answer. @throws the errors that `events` throws, and those of `AnswerSoFar` */
+/** Collects all events of an answer. @throws the errors that `events` throws, and those of `AnswerSoFar` */
 export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
   const answer = new AnswerSoFar();
   for await (const event of events) answer.add(event);

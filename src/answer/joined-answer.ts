@@ -67,7 +67,7 @@ function stateOf(answers: readonly Answer[]): AnswerState {
   return answers.every(({ state }) => state === "answered") ? "answered" : "partial";
 }
 
-/** The lowest evidence of the answered parts; null if no part has any. */
+/** The lowest evidence of the parts that are answered at least in part; null if one of these has none. */
 function evidenceOf(answers: readonly Answer[]): number | null {
   const found = answers.filter(({ state }) => state !== "not_found").map(({ evidence }) => evidence ?? null);
   return found.some((evidence) => evidence === null) ? null : Math.min(...found.filter((each) => each !== null));

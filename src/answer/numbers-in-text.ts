@@ -79,7 +79,7 @@ export function hasNumerals(text: string): boolean {
   return NUMERALS.test(text);
 }
 
-/** Whether a Chinese, Japanese or Korean text has a number of two or more digits without a counter. */
+/** Whether a Chinese, Japanese or Korean text has a number of several digits, or 百, 千 or 万, without a counter. */
 export function hasLargeNumerals(text: string): boolean {
   return EAST_ASIAN.test(text) && LARGE_NUMERALS.test(withoutDates(foldLetters(text)).replace(COUNTED, " "));
 }

@@ -1,12 +1,12 @@
-// Guesses the language of a question, for the sentence that refuses it. Language detection needs about twelve letters.
-// The language of a shorter question is guessed from its script or function words, because a wrong guess is no worse
-// than English.
+// Guesses the language of a question, for the sentence that says that nothing stored answers it. Language detection
+// needs about twelve letters. For a shorter question, its script, its words and the passages found decide, because a
+// wrong guess is no worse than English, in which the sentence is otherwise written.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { STOP_WORD_LANGUAGES, stopWordsOf } from "../words/stop-words.ts";
 import { foldLetters } from "../words/word-patterns.ts";
 
-/** For each script other than Latin, the language of the refusal sentences that uses it most. */
+/** For scripts other than Latin: the most widely used of the languages that have such a sentence (no-evidence.ts). */
 const LANGUAGE_OF_SCRIPT: readonly (readonly [script: RegExp, language: string])[] = [
   [/\p{Script=Devanagari}/u, "hi"],
   [/\p{Script=Arabic}/u, "ar"],
@@ -33,9 +33,9 @@ const PASSAGES_MAX = 3;
 const SHARED_UNITS_MIN = 4;
 
 /**
- * The detected language, or a guess if it is `und`: by script, or the language with the most function words in the
- * question, otherwise that of one of the best passages that shares a longer word with it: "WLAN-Passwort Hütte 7?".
- * `und` if there is no sign.
+ * The detected language. If that is `und`, the first of these that gives one: the script; `LANGUAGE_OF_WORD`; the
+ * language with the most function words in the question; that of the first of the best passages that share a word of at
+ * least `SHARED_UNITS_MIN` with the question, as in "WLAN-Passwort Hütte 7?". Otherwise `und`.
  */
 export function questionLanguage(question: string, detected: string, passages: readonly RankedPassage[] = []): string {
   const guess = detected === "und" ? languageByWords(question) : detected;

@@ -64,7 +64,7 @@ function within({ from, to }: Span) {
   return { $gte: isoTime(from), $lt: isoTime(to) };
 }
 
-/** The notes and turns among the passages, without duplicates, in the order in which they happened. */
+/** The first `count` notes and turns among the passages, without duplicates, in the order in which they happened. */
 export function timelineOf(passages: readonly RankedPassage[], count: number): readonly RankedPassage[] {
   const known = new Set<string>();
   return passages

@@ -1,5 +1,5 @@
 // The HTTP application. The steps of a request: request id → preflight or authentication → route → operation-runner.ts
-// (or a page) → response. responses.ts makes every Response.
+// (or a page, or protocol-endpoint.ts) → response. responses.ts makes or completes every Response.
 
 import { Elysia } from "elysia";
 import type { Idempotency } from "../account/idempotency.ts";
@@ -58,8 +58,8 @@ const ADMISSION = Symbol("admission");
 type RequestWithAdmission = Request & { [ADMISSION]?: Admission };
 
 /**
- * Name in the metrics for requests that reached no operation: those without a valid key, those to unknown routes, and
- * preflights.
+ * Name in the metrics for requests that reached no operation, page or endpoint, such as those without a valid key,
+ * those to unknown routes, and preflights.
  */
 const UNROUTED = "unrouted";
 /** Name in the metrics for requests to pages outside of /v1. */
@@ -92,8 +92,8 @@ export function createApp(uses: AppDependencies): App {
   }
 
   /**
-   * Answers preflights and authenticates all other requests, before any body is read. Returns null if the request may
-   * continue.
+   * Answers preflights and what an endpoint refuses, and authenticates requests that need a key, before any body is
+   * read. Returns null if the request may continue.
    */
   function intercept(request: Request, admission: Admission): Eventually<Response | null> {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");

@@ -46,8 +46,8 @@ export function bodyBounds(carriesContent: CarriedContent | undefined): BodyBoun
 }
 
 /**
- * Larger bodies are parsed outside of the JavaScript thread. Parsing this many bytes within the limits takes up to 40
- * ms there.
+ * Larger bodies are parsed outside of the JavaScript thread, which a body of this size and within the limits occupies
+ * for up to 40 ms.
  */
 const LARGE_BODY_BYTES = 1024 * 1024;
 
@@ -65,10 +65,11 @@ export class BodyReader {
 
   /**
    * Reads and parses the body of a request. Depth, values and members are checked on the bytes: those of a large body
-   * while it arrives, those of any other one before it is parsed. Long contents of a large body are set apart.
+   * while it arrives, those of any other one over `UNCOUNTED_BYTES` before it is parsed. Long contents of a large body
+   * are set apart.
    * @throws Fault `unsupported_media_type`; `payload_too_large`; `overloaded` if too many large bodies are in memory;
-   *   `invalid_request` if the body exceeds a limit, is not valid JSON or UTF-8, or contains a value that cannot be
-   *   stored
+   *   `invalid_request` if the body is cut off, exceeds a limit, is not valid JSON or UTF-8, or contains a value that
+   *   cannot be stored
    */
   async read(request: Request, bounds: BodyBounds, reserved: BodyReservation): Promise<ParsedJson> {
     const mediaType = mediaTypeIn(request.headers.get("content-type") ?? "");
@@ -193,7 +194,7 @@ function refusalOf(cause: JsonRefused): Fault {
 /**
  * Parses a JSON text and refuses values that the stores cannot keep unchanged.
  * @param param name of the query parameter or form field with the text; absent for a body
- * @throws SyntaxError, or Fault `invalid_request` with the path of the value that cannot be stored.
+ * @throws SyntaxError; Fault `invalid_request` for too deep nesting, or with the path of a value that cannot be stored
  */
 export function parseStorable(text: string, param?: string): unknown {
   const value = parseJson(text);
@@ -222,14 +223,14 @@ function jsonProblem(cause: unknown): string {
  */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
-/** Refuses a value that was not read from JSON as `parseStorable` does. @throws Fault `invalid_request` */
+/** Refuses what `parseStorable` refuses, in a value that was not read from JSON. @throws Fault `invalid_request` */
 export function refuseUnstorable(value: unknown): void {
   visitValues(value, true, []);
 }
 
-// Refuses values that the stores cannot keep: not every store accepts NUL and lone surrogates in a text, and a number
-// beyond the range of a double would be returned as null. A body can have millions of values, so the path of a value is
-// converted to a text only if there is an error.
+// Refuses too deep nesting, and values that the stores cannot keep: not every store accepts NUL and lone surrogates in
+// a text, and a number beyond the range of a double would be returned as null. A body can have millions of values, so
+// the path of a value is converted to a text only if there is an error.
 function visitValues(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
   const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {

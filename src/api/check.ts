@@ -30,7 +30,8 @@ TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
   return units <= longest * 2 && [...value].length <= longest;
 });
 
-// An object with arbitrary fields. TypeBox takes a whole number beyond 2^53 for an object.
+// An object with arbitrary fields. TypeBox's own type would also accept a whole number beyond 2^53, because such a
+// number is kept as an object (`isExactInteger`).
 TypeRegistry.Set("JsonMap", (_, value) => isRecord(value));
 
 /** An object with arbitrary fields. */

@@ -1,5 +1,5 @@
-// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, after a guide. src/api/docs/
-// renders its parts.
+// Makes the reference at `/docs`: one page with a guide, and after it what the OpenAPI document contains. src/api/docs/
+// renders the parts of the page.
 
 import { createHash } from "node:crypto";
 import { fieldTable, typeName } from "./docs/fields.ts";
@@ -18,8 +18,8 @@ export interface DocsFont {
 }
 
 /**
- * Content-Security-Policy of the page: its own style and script by their hashes, fonts of its own server, and requests
- * to it. @param fonts those that the page was made with
+ * Content-Security-Policy of the page. It allows the page's own style and script by their hashes, fonts and requests
+ * only from and to its own server, and images only within the page. @param fonts those that the page was made with
  */
 export function docsPolicy(fonts: readonly DocsFont[]): string {
   return [

@@ -11,7 +11,7 @@ import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { RateWindow, WindowState } from "../ports/coordination.ts";
 import { COMPATIBLE_PREFIX } from "./routes.ts";
 
-/** Seconds until a client may try again if the store with the windows cannot be used. */
+/** Seconds until a client may try again if the store of keys, or that of rate-limit windows, cannot be used. */
 const UNKNOWN_WINDOW_SECONDS = 5;
 
 /** Maximum number of callers that are remembered. A caller takes less than 1 KB. */
@@ -47,13 +47,13 @@ export interface Admission {
   principal: Principal | null;
   /** The authentication in progress, or one that has failed; null if there is none. While set, `principal` is null. */
   pending: PendingAuthentication | null;
-  /** The rate-limit window that counted the request; null outside of /v1. */
+  /** The rate-limit window for the headers of the response; null if they have none, as on pages. */
   window: WindowState | null;
   /** Name under which the metrics count the request; null if it reached no operation or page. */
   countedAs: string | null;
   /** Resolves when the stream that answers the request has ended; null if the answer is not a stream. */
   ended: Promise<void> | null;
-  /** The header `content-length` of a file whose bytes are not sent; null if the answer is no file. */
+  /** The header `content-length` of a file whose bytes are not sent, in answers to HEAD; otherwise null. */
   fileBytes: string | null;
 }
 
@@ -236,7 +236,7 @@ export function addWindowHeaders(
 }
 
 const BEARER = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i;
-/** Clients of other products may send their key with another scheme. */
+/** On the routes of other products (COMPATIBLE_PREFIX), whose clients may send the key with the scheme `Token`. */
 const BEARER_OR_TOKEN = /^(?:Bearer|Token) +(ctx_[A-Za-z0-9_-]{1,256})$/i;
 
 /** The API key in a request's `Authorization`; undefined if there is none. */

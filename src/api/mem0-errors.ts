@@ -1,5 +1,5 @@
-// Errors in the form that clients of mem0 expect: they show the field `detail`. Codes, status and messages are Mneme's
-// own (catalogue.ts).
+// Errors in the form of mem0, whose clients show the user the field `detail`. Messages, codes and statuses are Mneme's
+// own (catalogue.ts has the latter two).
 
 import type { Fault } from "../domain/fault.ts";
 

@@ -284,7 +284,7 @@ export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   return outcome;
 }
 
-/** HTTP status of an accepted draft: 202 if the memory is processed now, 200 if its content stays as it is. */
+/** HTTP status of an accepted draft: 200 if the content stays as it is and is already processed, otherwise 202. */
 export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return !isToProcess(outcome) && memory.state.status === "completed" ? 200 : 202;
 }
@@ -325,7 +325,7 @@ export async function withStoredContent(
   return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }
 
-// Adds the texts of the repeated request to the stored answer of a batch.
+// Adds the texts of the request to the answer of a batch, which is stored without them.
 function withContents(remembered: unknown, asked: unknown): unknown {
   const { data, ...rest } = remembered as {
     readonly data: readonly { readonly index: number; readonly memory?: object }[];

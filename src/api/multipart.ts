@@ -34,7 +34,7 @@ const PART_BUFFER_BYTES = 256 * 1024;
  * Passes the parts of a form to `take`, one at a time and in order. Reading waits for `take` to consume the bytes, so
  * at most a few hundred kilobytes are in memory. An error from `take` ends the reading and is rethrown.
  * @throws Fault `unsupported_media_type` (not a form), `payload_too_large`, `invalid_request` (no boundary, too many
- *   parts, body cut off)
+ *   parts, a part with a transfer encoding, body cut off)
  */
 export async function readForm(
   request: Request,

@@ -60,7 +60,7 @@ export interface LimitedOperation {
   readonly bucket: Bucket;
 }
 
-/** A request with a valid key. */
+/** A request whose key is valid, or is still being looked up (`admission.pending`). */
 interface AdmittedRequest {
   readonly request: Request;
   readonly admission: Admission;

@@ -1,6 +1,6 @@
-// Makes every Response of the server, so that headers and error bodies are the same everywhere. Errors get their code
-// and status from errors.ts. The form of error bodies and streams follows the conventions of their route
-// (conventions.ts).
+// Makes every Response of the server, or completes the one that a protocol endpoint made, so that headers and error
+// bodies are the same everywhere. Errors get their code and status from errors.ts. The form of error bodies and streams
+// follows the conventions of their route (conventions.ts).
 
 import type { Fault } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";

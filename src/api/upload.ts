@@ -20,7 +20,7 @@ export interface Upload {
     readonly path: string;
     /** Name from the form without folders and control characters; 1 to 255 characters. */
     readonly filename: string;
-    /** Media type, detected from the content if possible, otherwise from the name. */
+    /** Media type, recognised by content and name, or the one that the sender named (`FileFormats.mediaTypeOf`). */
     readonly mediaType: string;
     readonly bytes: number;
   };
@@ -33,8 +33,8 @@ export interface Uploads {
   /**
    * Streams the file to disk, so that it is never completely in memory. After a refused form, no file is left.
    * @throws Fault `unsupported_media_type` (not a form, or an unsupported format), `payload_too_large`,
-   *   `invalid_request` (no file, two files, an empty file, a repeated field), `overloaded` (too many uploads at the
-   *   same time)
+   *   `invalid_request` (no file, two files, an empty file, a repeated, too long or malformed field, a form that is cut
+   *   off), `overloaded` (too many uploads at the same time)
    */
   receive(request: Request): Promise<Upload>;
 }

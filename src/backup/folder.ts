@@ -6,7 +6,7 @@ import { nullIfMissing } from "../kit/missing-files.ts";
 import { syncFolder } from "../kit/sync-folder.ts";
 import type { Target } from "./target.ts";
 
-/** End of the names of files that are still written. They are no objects. */
+/** End of the names of files that are still being written, so that they are no objects yet. */
 const PARTIAL = ".partial";
 
 /** A folder, which is created with its first object. */

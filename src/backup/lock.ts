@@ -13,7 +13,7 @@ const LOCKS = "locks/";
 const LIFE_MS = 10 * 60_000;
 /** Time between two renewals: seven in a row may fail before a backup loses its lock. */
 const RENEW_MS = 60_000;
-/** Nothing is written or removed when the lock ends within this time, as it may be passed over meanwhile. */
+/** If the lock ends within this time, no backup is completed and nothing removed: it may be passed over meanwhile. */
 const MARGIN_MS = 2 * 60_000;
 
 /** What a lock says of the backup that holds it. Times are in ISO 8601. */
@@ -42,7 +42,7 @@ export class TargetLock {
 
   /**
    * Takes the lock, and renews it every minute. Removes locks of processes that have ended, and locks that ended.
-   * @throws UsageError if another backup holds the target
+   * @throws UsageError if another backup holds the target, or a lock in it is damaged
    */
   static async take(target: Target, clock: Clock): Promise<TargetLock> {
     const now = clock.now();
@@ -103,7 +103,7 @@ export class TargetLock {
 
 /**
  * Removes a lock that has ended, or whose process has.
- * @throws UsageError if the backup that holds the lock is still running
+ * @throws UsageError if the backup that holds the lock is still running, or the lock is damaged
  */
 async function passOver(target: Target, name: string, now: number): Promise<void> {
   const bytes = await target.read(name);

@@ -73,7 +73,8 @@ export class Repository {
   /**
    * Opens the backups of a target, or prepares an empty target for its first backup.
    * @param key null: not encrypted
-   * @throws UsageError if the key is wrong, or a newer version of Mneme made the backups
+   * @throws UsageError if the key is wrong or of the wrong kind, the backups have another version, or the target has
+   *   something else; DamagedBackup if `mneme-backups.json` is damaged
    */
   static async openOrCreate(target: Target, key: KeySource | null): Promise<Repository> {
     if ((await target.read(CONFIG)) !== null) return Repository.open(target, key);
@@ -83,7 +84,10 @@ export class Repository {
     return new Repository(target, created?.seal ?? Seal.plain(), created !== null);
   }
 
-  /** @throws UsageError if there are no backups, the key is wrong, or a newer version of Mneme made the backups */
+  /**
+   * @throws UsageError if there are no backups, the key is wrong or of the wrong kind, or the backups have another
+   *   version; DamagedBackup if `mneme-backups.json` is damaged
+   */
   static async open(target: Target, key: KeySource | null): Promise<Repository> {
     const bytes = await target.read(CONFIG);
     if (bytes === null) throw new UsageError(`There are no backups in ${target.description}.`);
@@ -220,7 +224,7 @@ export class Repository {
   /**
    * Removes all backups but the newest `count`, and what no backup needs: packs, and half-written objects. Returns the
    * ids of the removed backups.
-   * @throws Error if the lock is lost
+   * @throws Error if the lock is lost; DamagedBackup if the manifest of a backup that stays is damaged
    */
   async keepNewest(lock: TargetLock, count: number): Promise<readonly string[]> {
     const ids = await this.ids();
@@ -270,7 +274,7 @@ export class Repository {
   }
 }
 
-/** When a backup was made, in words, from its manifest. */
+/** When a backup was made, in ISO 8601 without fractions of a second. */
 export function takenAt({ summary }: Manifest): string {
   return isoTime(Date.parse(summary.taken_at)).replace(/\.\d+Z$/, "Z");
 }

@@ -24,7 +24,7 @@ export type KeySource =
   | { readonly kind: "passphrase"; readonly passphrase: string }
   | { readonly kind: "file"; readonly bytes: Uint8Array };
 
-/** How the objects of a backup folder are encrypted. Stored beside them; contains no secret. */
+/** How the objects of a backup target are encrypted. Stored beside them; contains no secret. */
 export interface Encryption {
   readonly cipher: typeof CIPHER;
   readonly key: "scrypt" | "file";
@@ -45,7 +45,7 @@ export class Seal {
     return new Seal(null);
   }
 
-  /** Chooses a salt, and makes the key. */
+  /** Chooses a salt, and makes the key. @throws UsageError if a key file is too short */
   static create(source: KeySource): { readonly seal: Seal; readonly encryption: Encryption } {
     const salt = randomBytes(SALT_BYTES);
     const scrypt = source.kind === "passphrase" ? SCRYPT : null;

@@ -41,7 +41,9 @@ export function loadInstalled(name: string): unknown {
   return library.exports;
 }
 
-/** Removes such folders from a data directory. The caller must have the directory's lock. */
+/**
+ * Removes the folders that earlier builds unpacked into a data directory. The caller must have the directory's lock.
+ */
 export function removeUnpacked(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     if (UNPACKED.test(name)) rmSync(join(dataDir, name), { recursive: true, force: true });

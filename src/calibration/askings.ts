@@ -1,5 +1,6 @@
-// Chooses the searches of a calibration. Each asks a judged question in one store, a subset of the judged texts. The
-// stores differ in size, and some lack the answer, because the same score is weaker evidence in a larger store.
+// Chooses the searches of a calibration. Each asks a judged question in one store, which has some of the judged texts
+// and, for one kind of store, texts of a project. The stores differ in size, because the same score is weaker evidence
+// in a larger store, and some lack the answer.
 
 import { ABSTRACTS, type JudgedSamples, type SampleQuestion, type SampleText } from "./judged-samples.ts";
 import type { SampleScope } from "./sample-store.ts";
@@ -20,7 +21,7 @@ export interface Asking {
   readonly relevant: ReadonlySet<string>;
 }
 
-/** Maximum number of questions per kind of store. In `other person`, none has an answer. */
+/** Maximum number of questions per kind of store. The stores of kind `other person` have no answers. */
 const QUESTIONS: Readonly<Record<StoreKind, number>> = {
   "one text": 120,
   "few texts": 120,

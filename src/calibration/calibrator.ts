@@ -127,7 +127,7 @@ export class Calibrator {
           fitted[pair.key] = await this.#fit(pair, texts, report, signal);
         }
       } finally {
-        await progress.settled(); // a late note would say that it still runs
+        await progress.settled(); // a note stored later would say that the calibration still runs
       }
       if (!(await store.finishCalibration(key, job.number, fitted satisfies FittedTunings))) throw new Cancelled();
       this.#failed.delete(key);
@@ -175,8 +175,9 @@ export class Calibrator {
   }
 
   /**
-   * The pairs in which a model is calibrated. An embedder: with its own reranker, and with those that its projects
-   * chose. A reranker: with the embedders of the projects that chose it, otherwise with the default embedder.
+   * The pairs in which a model is calibrated. An embedder: with its own reranker (or none, if it has none), and with
+   * those that its projects chose. A reranker: with the embedders of the projects that chose it, otherwise with the
+   * default embedder.
    * @throws Fault `invalid_state` if the files of one of them are not on this node
    */
   async #pairsOf({ id, task }: AddedModel): Promise<readonly Pair[]> {
@@ -264,7 +265,7 @@ class ProgressNotes {
   }
 }
 
-/** An error as a sentence for the operator. The faults of lanes have their reason in `cause`. */
+/** An error as a sentence for the operator. A fault of a process that runs models has its reason in `cause`. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error instanceof Fault && typeof error.cause === "string" ? `${error.message} ${error.cause}` : error.message;

@@ -33,7 +33,7 @@ type AnyCurve = EvidenceCurve | ReadEvidenceCurve;
 /**
  * Fits a curve. Each group of questions without an answer counts the same, and all groups together count as much as the
  * questions with an answer.
- * @param hasRead whether a reader has read the passages; default: no
+ * @param hasRead whether a reader (a model that looks for answers in passages) has read the passages; default: no
  */
 export function fitEvidence(samples: readonly EvidenceSample[], hasRead = false): AnyCurve {
   const keyOf = ({ isAnswerable, group }: EvidenceSample) => (isAnswerable ? "answerable" : group);

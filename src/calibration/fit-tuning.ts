@@ -34,11 +34,14 @@ export interface FitDependencies extends SampleStoreDependencies {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Minimum number of questions that the models can read. */
+/** Minimum number of judged questions in the languages of the embedder. */
 const QUESTIONS_MIN = 60;
-/** Number of searches by which each factor of the weights is judged. */
+/** Maximum number of searches with each of `TEXT_FACTORS`. */
 const WEIGHING_QUESTIONS = 150;
-/** Number of searches with the reranker. They are fewer than the others, because they take longest. */
+/**
+ * Maximum number of searches with each of `RERANK_FACTORS`, and with each combination of signals that has the reranker.
+ * Other combinations have more, because they are faster.
+ */
 const RERANKED_QUESTIONS = 160;
 /** Number of concurrent searches. */
 const SEARCHES_AT_ONCE = 2;
@@ -47,7 +50,7 @@ const SEARCHES_AT_ONCE = 2;
  * no curve of its own.
  */
 const CURVE_QUESTIONS_MIN = 40;
-/** Factors that are tried for weights. 1 stands for the weights that follow from the spread of cosines. */
+/** Factors that are tried for weights. 1 leaves the weights as they follow from the spread of cosines. */
 const TEXT_FACTORS = [0.25, 0.5, 1, 2, 4];
 const RERANK_FACTORS = [0.25, 0.5, 1, 2];
 /** Minimum gain in mean reciprocal rank with which another factor than 1 is used. */
@@ -69,8 +72,8 @@ const COMBINATIONS = SIGNAL_COMBINATIONS.map((name): Combination => {
 });
 
 /**
- * The combination whose curve is used for a combination with too few samples, and for one with a reranker if there is
- * none.
+ * For each combination, the simpler one whose curve it gets if it has too few samples. Without a reranker, the
+ * combinations with `rerank` have none.
  */
 const SIMPLER: Readonly<Record<Exclude<SignalCombination, "vector">, SignalCombination>> = {
   "vector graph": "vector",
@@ -101,7 +104,8 @@ interface Sample {
 
 /**
  * Fits weights and curves.
- * @throws Fault `invalid_state` if the models cannot read enough samples, or do not tell answers from other texts
+ * @throws Fault `invalid_state` if too few questions are in the languages of the embedder, or if the models do not tell
+ *   answers from other texts
  */
 export async function fitTuning(uses: FitDependencies): Promise<RetrievalTuning> {
   const { signal, onProgress } = uses;
@@ -208,7 +212,10 @@ class Asker {
     private readonly onSearch: () => void,
   ) {}
 
-  /** The tuning scaled by the factor with which the relevant texts rank highest, if it gains `GAIN_MIN` over 1. */
+  /**
+   * The tuning scaled by the factor with which the relevant texts rank highest; by 1 if that factor gains no more than
+   * `GAIN_MIN`.
+   */
   async best(
     tuning: RetrievalTuning,
     factors: readonly number[],
@@ -237,8 +244,8 @@ class Asker {
   }
 
   /**
-   * The results of searches with a combination of signals. Searches in which one of the signals found nothing, or
-   * another one took part, are left out.
+   * The results of searches with a combination of signals. Searches of an empty store are left out, and searches in
+   * which one of the signals other than `vector` found nothing or another one took part.
    */
   async all(
     tuning: RetrievalTuning,

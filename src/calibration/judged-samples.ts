@@ -46,7 +46,7 @@ export interface SampleQuestion {
   readonly text: string;
   /** Time at which it is asked, in Unix milliseconds; null: now. */
   readonly asOf: number | null;
-  /** Ids of the texts that answer it. Of texts that contradict each other: the one that was true at `asOf`. */
+  /** Ids of the texts that answer it. Of notes that contradict each other, only the one that it asks for. */
   readonly answers: readonly string[];
 }
 

@@ -1,14 +1,15 @@
-// Notes of invented persons and questions to them, in the form of data/judged/personal. Its README defines the kinds.
+// Reads notes of invented persons and the questions about them, in the format of data/judged/personal. The READMEs
+// there, in bench/fixtures/personal and in bench/fixtures/times-dev define the kinds of questions.
 
 import { DAY_MS } from "../kit/clock.ts";
 
 /** Kinds of questions that a note answers. */
 export const ANSWERABLE_KINDS = ["direct", "paraphrase", "keyword", "twostep", "update", "past", "control"] as const;
-/** Kinds of questions that no note answers: `near` asks for an attribute that is not stored, `off` for other things. */
+/** Kinds of questions that no note answers: `near` is about something in the notes, `off` about nothing in them. */
 export const UNANSWERABLE_KINDS = ["off", "near"] as const;
-/** Kinds of questions of the sets of times: `dated` names the time of the right note, `undated` does not. */
+/** Kinds of questions in bench/fixtures/times-*: `dated` names the time of the right note, `undated` does not. */
 export const TIME_KINDS = ["dated", "undated"] as const;
-/** Kind of a question; the README of the set defines each. */
+/** Kind of a question. */
 export type QuestionKind =
   | (typeof ANSWERABLE_KINDS)[number]
   | (typeof UNANSWERABLE_KINDS)[number]
@@ -37,7 +38,7 @@ export interface PersonalQuestion {
   readonly notes: readonly Note[];
   /** Words of the first note that answer the question; null if no note answers it. */
   readonly gold: string | null;
-  /** For `near`: the value that a careless engine would take from a neighbouring note; null if there is none. */
+  /** For `near`: the wrong value that a careless engine would take from a similar note; null if there is none. */
   readonly tempting: string | null;
 }
 
@@ -52,7 +53,7 @@ export interface Person {
 
 /**
  * Parses the file of a person.
- * @throws Error on a line in another format, and on a question about an unknown note
+ * @throws Error on a line in another format, on a repeated or unknown note, and if there are no notes
  */
 export function parsePerson(id: string, text: string): Person {
   const notes = new Map<string, Note>();

@@ -1,4 +1,4 @@
-// Fits logistic regressions for calibration curves, and computes the inverse of a curve.
+// Fits logistic regressions for the curves of scores and of evidence, and computes the inverse of a curve of scores.
 
 import type { Curve } from "../domain/retrieval-tuning.ts";
 import { probabilityOf } from "../kit/logistic.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 /**
  * Kinds of child process: `lane` runs models, `preparation` prepares texts, `document` converts one file to text, `ocr`
- * recognises the text of its pictures.
+ * recognises the text in pictures of such a file.
  */
 export const CHILD_KINDS = ["lane", "preparation", "document", "ocr"] as const;
 /** One kind of child. */

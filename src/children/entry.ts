@@ -5,7 +5,8 @@ import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /**
- * Runs a child until its server closes the connection or dies.
+ * Runs a child. One with a socket ends when its server closes the connection or dies; `document` and `ocr` end after
+ * their file.
  * @param args arguments after `child`: the kind, and the socket path (none for `document` and `ocr`)
  */
 export async function runChildProcess(args: readonly string[]): Promise<void> {

@@ -59,6 +59,7 @@ export interface SupervisedChild {
    * @param getsMoreTime called when this time is over; if it returns true, the child gets the same time again
    * @throws ChildGone if the child is not up, or dies before it answers
    * @throws ChildFailure if the child's handler threw
+   * @throws FrameError if the request is too large
    */
   request(
     header: JsonObject,

@@ -1,5 +1,5 @@
-// `mneme keys`, `mneme projects` and `mneme models`: manage API keys, plans and embedding models from a terminal, on a
-// data directory (compose/local-accounts.ts) or through a server (remote-accounts.ts). models.ts has the actions on
+// `mneme keys`, `mneme projects` and `mneme models`: manage API keys, projects and models from a terminal, on a data
+// directory (compose/local-accounts.ts) or through a server (remote-accounts.ts). models.ts has the actions on
 // models.
 
 import type { Accounts } from "../compose/local-accounts.ts";

@@ -4,7 +4,7 @@ import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { type Client, RequestRefused } from "./client.ts";
 import type { Progress } from "./terminal.ts";
 
-/** Maximum size of a batch in characters, well below the API's limit of 100 MB for a request. */
+/** A batch with this many characters is sent; the API's limit for a request is 100 MB. */
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** Maximum number of requests in flight. With two, one batch is read and sent while the server stores the other. */
 const REQUESTS_MAX = 2;
@@ -85,7 +85,10 @@ export class BatchSender {
     if (this.#batch.length >= this.#batchMax || this.#characters >= BATCH_CHARACTERS_MAX) await this.#send();
   }
 
-  /** Sends the rest and waits for all answers. @throws Error if the server cannot be reached or refuses the key */
+  /**
+   * Sends the rest and waits for all answers.
+   * @throws Error if the server cannot be reached, stays busy, or refuses a request for other reasons than its contents
+   */
   async finish(): Promise<void> {
     if (this.#batch.length > 0) await this.#send();
     await Promise.all(this.#inFlight);

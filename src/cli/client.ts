@@ -64,8 +64,9 @@ export class Client {
   }
 
   /**
-   * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429, 503)
-   * after the wait that the server requests, and lost connections if the request is repeatable.
+   * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429 and 503,
+   * but not those of `QUOTAS`) after the wait that the server requests, and lost connections if the request is
+   * repeatable.
    * @throws RequestRefused for any other status from 400 on, and if the server stays busy; Error if it is unreachable
    */
   async send(

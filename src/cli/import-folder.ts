@@ -89,7 +89,7 @@ export function parseImportFolderOptions(
 
 /**
  * Synchronises the server with the folder: once, or until `signal` aborts.
- * @returns whether all files are stored
+ * @returns whether all files are stored; true if `signal` aborted
  * @throws Error if the server refuses the key, or cannot be reached and the folder is not watched
  */
 export async function importFolder(
@@ -100,7 +100,7 @@ export async function importFolder(
   const progress = new Progress(`importing ${basename(options.root)}:`);
   const lines = new Lines(progress);
   const state = readState(options.statePath);
-  if (state === null) lines.say(`${options.statePath} is damaged: all files are compared again.`);
+  if (state === null) lines.say(`${options.statePath} is damaged or of another version: all files are compared again.`);
   const client = new Client(options.url, options.key, clock);
   const known = state ?? emptyState();
   const sync = new FolderSync(options, known, { client, clock, report: lines });

@@ -1,5 +1,5 @@
-// `mneme import`: stores a file of memories or documents in a running server, through the public API only. Repeating an
-// import changes nothing, because a document's id becomes its `externalId`, which a project stores only once.
+// `mneme import`: stores a file of memories or documents in a running server, through the public API only. Documents
+// with ids are not stored twice if an import is repeated, because their ids become `externalId`s.
 
 import { LIMITS } from "../domain/limits.ts";
 import { isExportHeader } from "../domain/project-export.ts";
@@ -40,7 +40,6 @@ export const IMPORT_HELP: readonly (readonly [string, string])[] = [
 const POLL_MS = 500;
 /** The remaining memories are counted only once in this many polls. */
 const POLLS_PER_COUNT = 4;
-const METRICS_TIMEOUT_MS = 5_000;
 
 /**
  * Parses the command line of `mneme import`.
@@ -161,12 +160,12 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
 export async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
-  const countedFirst = await processingMemories(client.url);
+  const countedFirst = await processingMemories(client);
   let left = countedFirst;
   for (let poll = 1; ; poll++) {
     const page = await client.send("GET", "/v1/memories?status=processing&limit=1");
     if (!Array.isArray(page.data) || page.data.length === 0) break;
-    if (poll % POLLS_PER_COUNT === 0) left = await processingMemories(client.url);
+    if (poll % POLLS_PER_COUNT === 0) left = await processingMemories(client);
     const share = countedFirst === null || left === null ? null : Math.max(0, 1 - left / countedFirst);
     progress.show(share, left === null ? readableDuration(performance.now() - startedAt) : `${left} in progress`);
     await client.clock.sleep(POLL_MS);
@@ -181,13 +180,11 @@ export async function waitUntilSearchable(client: Client, failedBefore: unknown)
   progress.finish(`everything is searchable after another ${readableDuration(performance.now() - startedAt)}`);
 }
 
-// Number of memories in status `processing`; null if the metrics are not accessible. The API does not count memories by
-// status. The metrics do, but for all projects together.
-async function processingMemories(url: string): Promise<number | null> {
+// Number of memories of the project in status `processing`; null if the server does not tell, as one of before.
+async function processingMemories(client: Client): Promise<number | null> {
   try {
-    const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });
-    const count = /^mneme_memories\{status="processing"\} (\d+)/m.exec(response.ok ? await response.text() : "")?.[1];
-    return count === undefined ? null : Number(count);
+    const { count } = await client.send("GET", "/v1/memories/count?status=processing");
+    return typeof count === "number" ? count : null;
   } catch {
     return null; // the import must not fail because progress is unknown
   }

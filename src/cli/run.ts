@@ -202,7 +202,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 /**
  * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they
  * are bugs.
- * @returns the exit code: 0, or 1 if the command failed; verify and upgrade-check have codes of their own
+ * @returns the exit code: 0, or 1 if the command failed; status, verify and upgrade-check have codes of their own
  */
 export async function run(argv: readonly string[], distribution: Distribution): Promise<number> {
   const first = argv[0] ?? "serve";

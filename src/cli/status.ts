@@ -39,7 +39,8 @@ export interface StatusOutput {
 /**
  * Runs `mneme status`.
  * @returns the exit code
- * @throws UsageError for wrong flags; RequestRefused if the server at an address refuses the key
+ * @throws UsageError for wrong flags; RequestRefused if the server at an address refuses the key; Error if the server
+ *   does not answer with its state
  */
 export async function statusCommand(
   argv: readonly string[],

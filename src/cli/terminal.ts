@@ -82,12 +82,12 @@ export class Progress {
     process.stderr.write(this.#isTerminal ? `\r\x1b[K${line.slice(0, process.stderr.columns - 1)}` : `${line}\n`);
   }
 
-  /** Ends the task without a final line. */
+  /** Removes the display. */
   clear(): void {
     if (this.#isTerminal) process.stderr.write("\r\x1b[K");
   }
 
-  /** Ends the task and prints a final line. */
+  /** Replaces the display by a line that stays: a message, or the result at the end of the task. */
   finish(line: string): void {
     process.stderr.write(`${this.#isTerminal ? "\r\x1b[K" : ""}${line}\n`);
   }

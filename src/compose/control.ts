@@ -1,6 +1,6 @@
 // Answers what commands ask of the process that has the data directory: exports, imports, backups, checks, erasure,
-// moves. That process is a server, which commands reach through the socket in the directory; if no server runs, it is
-// the command itself.
+// moves, rebuilt indexes, its state, and MCP. That process is a server, which commands reach through the socket in the
+// directory; if no server runs, it is the command itself.
 
 import type { systemView } from "../api/system.ts";
 import { Fault } from "../domain/fault.ts";
@@ -72,7 +72,10 @@ export interface ControlOptions {
   readonly copies: StoreCopies | null;
   /** null if no server runs. */
   readonly server: ServerActions | null;
-  /** Checks the indexes of all projects: in a server the open ones, otherwise copies of their files. */
+  /**
+   * Checks the indexes of all projects: in a server the open ones, otherwise copies of their files. null if there are
+   * no files to copy.
+   */
   readonly verifyIndexes: ((onProgress: OnVerifyProgress) => Promise<readonly IndexDefect[]>) | null;
   /** null if the data cannot be moved by this process. */
   readonly moving?: MovingActions | null;

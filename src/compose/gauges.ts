@@ -1,5 +1,5 @@
-// Declares the gauges for operators: number of memories, changes of the embedding model, state of the lanes, and memory
-// used by the server.
+// Declares the gauges for operators: memories, those that wait for relations, changes of embedding models, graphs of
+// vectors, open indexes, the processes that run models (lanes), and the memory of the server.
 
 import type { IndexUsage } from "../adapters/embedded/shared/followed-index.ts";
 import type { LaneStatus } from "../adapters/inference/lane-state.ts";

@@ -1,5 +1,5 @@
-// Starts what belongs to models that an operator adds: the registry that follows which there are, the installer, the
-// watch of remote models, the calibrator, and their service.
+// Starts what belongs to models that an operator adds: the registry, which always knows the present models, the
+// installer, the watch of remote models, the calibrator, and their service.
 
 import { downloadedModels } from "../adapters/downloads/optional-models.ts";
 import { createModelFiles } from "../adapters/installation/model-folder.ts";

@@ -47,7 +47,7 @@ export type StartedModels = Omit<Models, "pictures"> & {
   readonly openPictures: () => PictureRecogniser;
 };
 
-/** Starts lanes and the preparation process. @throws ModelFilesError with a sentence for the operator */
+/** Starts lanes, preparation and the reading of files. @throws ModelFilesError with a sentence for the operator */
 export async function startModels(
   { config, log }: { readonly config: Config; readonly log: Log },
   closers: Closers,
@@ -79,7 +79,7 @@ export async function startModels(
   };
 }
 
-/** Reads the text of pictures, if the models for that are installed. */
+/** The recogniser of text in pictures. It works if the models for that are installed; `closers` close it. */
 export function pictureRecogniserFor(config: Config, log: Log, closers: Closers): PictureRecogniser {
   const pictures = createPictureRecogniser({
     directory: join(config.dataDir, "recognised"),

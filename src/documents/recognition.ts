@@ -47,7 +47,7 @@ export class PictureTexts {
     return this.kind === "off" || this.withoutTexts === "off";
   }
 
-  /** The text of a picture; null if it is not known. */
+  /** The text of a picture; null if it is not known: then `missing` and the warnings count the picture. */
   text(id: string): RecognisedPicture | null {
     const found = this.known.get(id) ?? null;
     if (found === null) this.#asked.add(id);

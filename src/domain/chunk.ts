@@ -39,7 +39,7 @@ export const PLACE_FIELDS = [
 
 /**
  * Token budget of a chunk, including title, headings and special tokens, if the manifest of the embedder has no
- * `chunk_tokens`: about 1,100 characters of English, and about that of the shipped models.
+ * `chunk_tokens`: about 1,100 characters of English. The manifests of the shipped models have similar budgets.
  */
 export const CHUNK_TOKENS = 256;
 

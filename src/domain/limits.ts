@@ -40,7 +40,7 @@ export const LIMITS = {
   tagCharacters: 256,
   titleCharacters: 1024,
   typeCharacters: 128,
-  /** Maximum length of `userId` and `externalId`. */
+  /** Maximum length of `userId`, `agentId`, `sessionId` and `externalId`. */
   callerIdCharacters: 256,
   memoriesPerBatch: 100,
   /** Maximum number of deletions by conditions of a project that are in progress. */

@@ -34,7 +34,7 @@ export const SUPERSEDING = ["off", "suggest", "on"] as const;
 /** Whether relations of memories are found. */
 export type Superseding = (typeof SUPERSEDING)[number];
 
-/** How vectors are searched: by a scan, by a graph (HNSW), or by the graph where the project is very large. */
+/** How vectors are searched: by a graph where the project is very large (auto), by a scan, or by a graph (HNSW). */
 export const VECTOR_INDEXES = ["auto", "scan", "hnsw"] as const;
 /** How vectors are searched. */
 export type VectorIndexName = (typeof VECTOR_INDEXES)[number];
@@ -83,7 +83,7 @@ export interface ProjectSettings {
     /** Maximum number of tokens per day; null means unlimited. */
     readonly daily_token_limit: number | null;
   };
-  /** Number of days for which the texts of deleted memories are kept. */
+  /** Number of days for which deleted memories and earlier states (texts and relations) are kept. */
   readonly retention_days: number;
   /**
    * Evidence, 0..1, below which a question is not answered. null: the default of the model of the project's index, or

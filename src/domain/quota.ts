@@ -1,5 +1,5 @@
 // Checks whether the plan of a project has room for more memories. The stores count what is stored, and make the check
-// in the transaction that adds memories. Also has the check of the quota of queries.
+// in the transaction that adds memories. Also has the checks of the quota of queries and of limits of tokens.
 
 import { Fault } from "./fault.ts";
 import { PLANS, type Plan, type Usage } from "./project.ts";

@@ -22,7 +22,7 @@ export function conversationContent(turns: readonly SpokenTurn[]): string | null
   return lines.length === 0 ? null : `[\n${lines.join(",\n")}\n]`;
 }
 
-/** The text of a message whose content is a text, or a list of parts with texts. */
+/** The text of a message whose content is a text or a list of parts, and the number of parts that are no text. */
 export function textOfParts(content: unknown): { readonly text: string; readonly otherParts: number } {
   if (typeof content === "string") return { text: content, otherParts: 0 };
   if (!Array.isArray(content)) return { text: "", otherParts: content === null || content === undefined ? 0 : 1 };

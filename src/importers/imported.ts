@@ -73,12 +73,13 @@ export interface SourceServer {
 }
 
 /**
- * Sends a request to a product's server and returns the JSON of its answer. @throws SourceError if it refuses
+ * Sends a request to a product's server and returns the JSON of its answer.
  * @param path with query, after the base address
+ * @throws SourceError if the server refuses, does not answer, or answers with something else than JSON
  */
 export type CallSource = (method: "GET" | "POST", path: string, body?: unknown) => Promise<JsonRecord>;
 
-/** A product's server refused a request, or could not be reached. */
+/** A product's server refused a request, could not be reached, or gave an answer that cannot be read. */
 export class SourceError extends Error {
   override readonly name = "SourceError";
 

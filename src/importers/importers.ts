@@ -50,7 +50,7 @@ export function readsServers(from: string): boolean {
 
 /**
  * Everything in a source, in its order.
- * @throws Error if there is nothing to read at all; SourceError if a server refuses
+ * @throws Error if the source cannot be read or has nothing to read; SourceError if a server cannot be read at all
  */
 export async function* foundIn({ from, source, environment, clock, report }: ImportSource): AsyncGenerator<Found> {
   const importer = Object.hasOwn(IMPORTERS, from) ? IMPORTERS[from] : undefined;

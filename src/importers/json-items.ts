@@ -1,5 +1,5 @@
-// Reads the records of a JSON export one by one, in memory for one record, however large the export is. An export is a
-// list, an object with lists, or one record per line. After a damaged record the reader finds the next one if it can.
+// Reads the records of a JSON export one by one, and keeps only one of them in memory, however large the export is. An
+// export is a list, an object with lists, or one record per line. After a damaged record, the next one is looked for.
 
 import { parsedJson } from "../kit/record.ts";
 import type { SourceRecord } from "./imported.ts";
@@ -53,15 +53,18 @@ class Scanner {
   #isRootList = false;
   /** Number of records in the current list, or at the root. */
   #count = 0;
-  /** The members of the root object that are no lists, as JSON; null outside of such an object. */
+  /**
+   * The members of the root object before its first list of records, as JSON, because an object without such lists is
+   * itself a record; null outside of a root object.
+   */
   #members: string[] | null = null;
   #membersBytes = 0;
   #hadLists = false;
   #name = "";
 
   // The value that is being read.
-  /** What it is: an element of a list, or a name or value of the root object. */
-  #under: "list" | "name" | "value" = "list";
+  /** Role of the value: an element of a list, or a name or value of the root object. */
+  #role: "list" | "name" | "value" = "list";
   #pieces: Uint8Array[] = [];
   #valueBytes = 0;
   #startedAt = 0;
@@ -72,7 +75,10 @@ class Scanner {
   #isBare = false;
   #isTooLarge = false;
 
-  /** White space on the line of a list's first record before it, to find the next record after damage. */
+  /**
+   * Indentation of the first record of the current list that begins a line; null if there is none. After damage, the
+   * next record is recognised by it.
+   */
   #indent: string | null = null;
   #lineStart: number[] = [];
   #isLineBlank = true;
@@ -138,7 +144,7 @@ class Scanner {
     }
   }
 
-  // A method, because the compiler assumes that earlier calls left the field unchanged.
+  // Returns `#place`. A method, because the compiler assumes that calls of other methods leave the field unchanged.
   #placeNow(): Place {
     return this.#place;
   }
@@ -163,7 +169,7 @@ class Scanner {
     }
   }
 
-  /** A byte between values: neither white space nor a separator. */
+  /** Handles a byte between values that is no white space or separator: it begins or ends a list, object or value. */
   #between(byte: number, at: number): void {
     if (this.#place === "root") {
       if (byte === OPEN_LIST && !this.#isRootList && this.#count === 0) {
@@ -191,7 +197,7 @@ class Scanner {
       else if (byte === QUOTE) this.#begin(byte, at);
       else {
         this.#damaged("is damaged: a bracket or a name is missing", byte);
-        // the next line may be the next record
+        // a `{` at the beginning of a line may begin the next record
         if (this.#beginsLine && byte === OPEN_OBJECT) {
           this.#place = "root";
           this.#between(byte, at);
@@ -208,9 +214,9 @@ class Scanner {
   }
 
   #begin(byte: number, at: number): void {
-    this.#under = this.#place === "list" ? "list" : this.#place === "name" ? "name" : "value";
+    this.#role = this.#place === "list" ? "list" : this.#place === "name" ? "name" : "value";
     this.#place = "inside";
-    if (this.#under === "list") this.#startedAt = this.#before + at;
+    if (this.#role === "list") this.#startedAt = this.#before + at;
     this.#pieces = [];
     this.#valueBytes = 0;
     this.#isTooLarge = false;
@@ -220,7 +226,7 @@ class Scanner {
     this.#isBare = this.#open.length === 0 && !this.#isText;
   }
 
-  /** Reads a byte of a value. */
+  /** Reads a byte of a value. Returns whether the value ends with it, before it, not yet, or because it is damaged. */
   #inside(byte: number): "no" | "yes" | "before" | "damaged" {
     if (this.#isText) {
       if (this.#isEscaped) this.#isEscaped = false;
@@ -256,13 +262,13 @@ class Scanner {
   }
 
   #endValue(): void {
-    const under = this.#under;
+    const role = this.#role;
     const text = this.#isTooLarge ? null : this.#textOf(this.#pieces);
     this.#pieces = [];
-    if (under === "list") {
+    if (role === "list") {
       this.#place = "list";
       this.#record(text);
-    } else if (under === "name") {
+    } else if (role === "name") {
       const name = parsedJson(text ?? "");
       this.#name = typeof name === "string" ? name : "";
       this.#place = "value";
@@ -310,7 +316,8 @@ class Scanner {
     this.#isLineBlank = byte === LINE_END;
   }
 
-  // The next record begins on a line of its own, with the same indentation as the first one.
+  // Looks for the next record after damage: a `{` that begins a line and, in a list, has the indentation of the first
+  // record.
   #resync(byte: number, at: number): void {
     if (byte === LINE_END) {
       this.#lineStart = [];

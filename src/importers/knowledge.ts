@@ -64,7 +64,7 @@ function* threadOf(product: string, thread: JsonRecord, messages: readonly unkno
   mapping.id("sessionId", "thread_id", "session_id");
   mapping.metadata("metadata");
   mapping.keep(product, "uuid", "created_at", "updated_at");
-  // counts of the answer that the messages came in
+  // fields that were added to the record, and counts from the answer that the messages came in
   mapping.ignore("part", "started_at", "row_count", "total_count", "next_cursor", "total_size", "thread_created_at");
   if (otherParts > 0) mapping.unplaced("parts of messages that are no text");
   yield* mapping.found(`${product}:thread`, id);

@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord } from "../kit/record.ts";
 import { unixMilliseconds } from "../kit/unix-time.ts";
 import type { Found, ImportedMemory } from "./imported.ts";
 
-/** Maximum number of values in a record's metadata; 10 KB of JSON cannot hold more. */
+/** Maximum number of values in a record's metadata. 10 KB of JSON cannot hold more, at two bytes for each. */
 const METADATA_VALUES_MAX = 5_200;
 
 /** A record while it is mapped. */
@@ -114,7 +114,10 @@ export class Mapping {
     if (Object.keys(value).length > 0) this.#mapped.push(`${field} → metadata`);
   }
 
-  /** Sets one member of the metadata. Names that the API refuses lose their underscores in front. */
+  /**
+   * Sets one member of the metadata. Underscores at the beginning of its name are removed, because the API refuses
+   * them. A member whose name is then empty or taken, or whose value cannot be stored, has no place.
+   */
   member(name: string, value: unknown, from: string): void {
     this.#read.add(from);
     if (isEmpty(value)) return;
@@ -129,7 +132,7 @@ export class Mapping {
 
   /**
    * Keeps fields in the member `name` of the metadata: what the product knows of the record and a memory has no field
-   * for, such as its agent.
+   * for, such as its model. Fields that are already mapped are left out.
    */
   keep(name: string, ...fields: readonly string[]): void {
     const before = this.#metadata[name];
@@ -205,8 +208,8 @@ export class Mapping {
 }
 
 /**
- * The `externalId` of an imported memory: the product and the record's id, or a hash of the text if the record has no
- * id, so that a second import finds the memory.
+ * The `externalId` of an imported memory, by which a second import finds it: the product and the record's id, or a hash
+ * of the id if it is too long, or of `text` if the record has no id.
  */
 export function externalIdOf(product: string, id: unknown, text: string): string {
   const given = idOf(id);
@@ -224,7 +227,7 @@ export function idOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? storable(value) : null;
 }
 
-/** A time as the API takes it, from ISO 8601 or a Unix time in seconds or milliseconds; null if it is none. */
+/** A time as the API takes it, from a `Date`, ISO 8601, or Unix seconds or milliseconds; null for anything else. */
 export function isoTimeIn(value: unknown): string | null {
   if (typeof value === "number" && Number.isFinite(value) && value > 0) {
     const date = new Date(unixMilliseconds(value));
@@ -269,7 +272,8 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && !(value instanceof Date) && Object.keys(value).length === 0;
 }
 
-// Shared or circular parts, as YAML can have them, would make a huge JSON text of a small file.
+// Whether a value may be put into metadata: its texts are storable, and it has few values and levels. Values are
+// counted, because shared or circular parts, as YAML can have them, would make a huge JSON text of a small file.
 function isStorable(value: unknown): boolean {
   let values = 0;
   const waiting: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];

@@ -25,7 +25,7 @@ interface SourceFile {
 /**
  * The records of an export on disk. A file that cannot be read to its end is reported in its place, and the next one is
  * read.
- * @throws Error if there is nothing to read
+ * @throws Error if the path or archive cannot be read, or has no file of such an export
  */
 export async function* recordsOfPath(
   path: string,

@@ -11,7 +11,7 @@ import { readJsonItems } from "./json-items.ts";
 const PAGE_TIMEOUT_MS = 120_000;
 /** Maximum size of a page in bytes. */
 const PAGE_BYTES_MAX = 256 * 1024 * 1024;
-/** Maximum number of attempts if the server is busy, and if it does not answer; first and longest wait between them. */
+/** Maximum number of attempts if the server is busy, and if it does not answer; first and longest wait between two. */
 const BUSY_ATTEMPTS_MAX = 8;
 const LOST_ATTEMPTS_MAX = 3;
 const WAIT_FIRST_MS = 1_000;

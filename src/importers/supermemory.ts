@@ -41,7 +41,7 @@ function* memoryOf(value: unknown, place: string): Generator<Found> {
   const url = value.url;
   if (typeof url === "string") mapping.member("url", url, "url");
   mapping.keep("supermemory", "id", "customId", "source", "updatedAt", "connectionId", "isStatic", "isInference");
-  // the state of the document there, and what was decided above
+  // the state of the document in Supermemory, and fields that were read above
   mapping.ignore(
     "parentMemoryId",
     "rootMemoryId",

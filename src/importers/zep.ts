@@ -22,7 +22,7 @@ export const ZEP: Importer = {
 };
 
 async function* records(call: CallSource): AsyncGenerator<SourceRecord> {
-  // Names of users by their UUID, which is all that threads have. One entry per user: about 100 bytes.
+  // Ids of users by their UUID, because threads name their user only by UUID. One entry per user: about 100 bytes.
   const users = new Map<string, string>();
   for await (const { value } of pagesOf(call, "POST", "/api/v4/users/list")) {
     if (typeof value.uuid === "string" && typeof value.user_id === "string") users.set(value.uuid, value.user_id);

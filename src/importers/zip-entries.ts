@@ -1,5 +1,5 @@
-// Reads files of a ZIP archive on disk as streams, in constant memory. The archive is a data export of ChatGPT or
-// Claude, which can have many gigabytes of pictures that are not read.
+// Reads files of a ZIP archive on disk as streams; only the archive's list of files is in memory as a whole. Such an
+// archive, for example a data export of ChatGPT, can have many gigabytes of pictures that are not read.
 
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -21,13 +21,13 @@ const DIRECTORY_BYTES_MAX = 128 * 1024 * 1024;
 /** A file in an archive. */
 export interface ArchivedFile {
   readonly name: string;
-  /** The decompressed bytes. @throws Error if the file is encrypted or damaged */
+  /** The decompressed bytes. @throws Error if the file is encrypted, damaged, or compressed by an unknown method */
   readonly bytes: () => AsyncGenerator<Uint8Array>;
 }
 
 /**
- * The files of an archive whose names match.
- * @throws Error if the archive is cut off or damaged
+ * The files of an archive whose names, without their folders, match.
+ * @throws Error if the archive is cut off or damaged, or lists too many files
  */
 export async function archivedFiles(path: string, names: RegExp): Promise<readonly ArchivedFile[]> {
   const file = await open(path);

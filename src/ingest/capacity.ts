@@ -16,7 +16,8 @@ const PREPARING_BYTES_MAX = 1024 * 1024;
 const BYTES_PER_TOKEN = 4;
 /**
  * No more jobs are claimed while at least this many tokens are being prepared or embedded: about two seconds of work
- * for two lanes. If the models are faster, it is what they embed in `EMBEDDING_SECONDS`, up to `TOKENS_MAX`.
+ * for two lanes (processes that run models). If the models are faster, it is what they embed in `EMBEDDING_SECONDS`, up
+ * to `TOKENS_MAX`.
  */
 const TOKENS_MIN = 48_000;
 const TOKENS_MAX = 480_000;

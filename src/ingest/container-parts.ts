@@ -72,7 +72,7 @@ export class ContainerParts {
       if ((await tx.jobs.renew([job], leaseMs)).length === 0) throw new LeaseLost();
       const earlier = existing.map(({ key }) => key);
       const removed = earlier.length === 0 ? [] : await tx.memories.removeMany(projectId, earlier);
-      // its scope may have changed since the job was claimed
+      // the container's user, agent or session may have changed since the job was claimed
       const current = (await tx.memories.get(projectId, memory.id)) ?? memory;
       const drafts = kept.map((upload): MemoryDraft => ({ ...inherited(current), content: "", upload }));
       const accepted = drafts.length === 0 ? [] : await tx.memories.accept(projectId, drafts);

@@ -4,7 +4,7 @@ import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Embedder, EmbedOptions } from "../ports/models.ts";
 import { SessionSmoother } from "./smoothing.ts";
 
-/** Number of chunks per slice: enough to keep two lanes busy for about a second. */
+/** Number of chunks per slice: enough to keep two lanes (processes that run models) busy for about a second. */
 const SLICE_CHUNKS = 64;
 
 /**

@@ -26,7 +26,7 @@ export class FileTurns {
 
   /**
    * Waits for the turn of a file.
-   * @param share its project
+   * @param share id of the file's project
    * @param isPart whether it was found in a container
    * @returns ends the turn; further calls do nothing
    */

@@ -1,4 +1,4 @@
-// Jobs whose leases this process holds, and their progress, which callers see while they read a memory.
+// Jobs whose leases this process holds, and their progress, which callers see in a memory that is being processed.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Progress, Stage } from "../domain/memory.ts";

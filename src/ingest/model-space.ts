@@ -2,11 +2,11 @@
 // enough (docs/decisions/036-changing-the-model.md).
 
 const MiB = 1024 * 1024;
-/** Bytes of a record of the vector log besides its vector: tag, keys of chunk and memory, checksum. */
+/** Bytes of a record of the vector log besides its vector: tag (4), keys of chunk and memory (8 each), checksum (4). */
 const RECORD_BYTES = 24;
 /**
- * Bytes of a row in RAM besides its vector: twice the 24 bytes of chunk key, ordinal, log record and range of rows,
- * because a list that grows doubles its space.
+ * Bytes of a row in RAM besides its vector: twice the 24 bytes of chunk key (8), ordinal (4), log record (4) and range
+ * of rows (8), because a list that grows doubles its space.
  */
 const ROW_BYTES = 48;
 /** Bytes that must stay free for everything else. */

@@ -10,7 +10,8 @@ import { type ExtractedJob, prepareInputOf, readJobOf, withExtraction } from "./
 
 /**
  * Maximum number of chunks, and of UTF-8 bytes of texts, that are embedded as one batch; a larger memory is a batch of
- * its own. Two lanes take about a second for a batch, so that a stop or a rate limit acts soon.
+ * its own. Two lanes (processes that run models) take about a second for a batch, so that a stop or a rate limit acts
+ * soon.
  */
 const BATCH_CHUNKS_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;

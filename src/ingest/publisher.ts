@@ -92,7 +92,7 @@ export class Publisher {
    * Publishes a memory in one of the next steps. Resolves when its row is `completed`, or when the store refused the
    * result because the memory was deleted or rewritten meanwhile.
    * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round or between its parts;
-   *   or the error that failed the step
+   *   the error that failed the step; or an Error if the publisher was closed
    */
   publish(ready: ReadyMemory): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -134,15 +134,15 @@ export class Publisher {
     });
   }
 
-  // The part is first, with memories for the round that were taken before it. So a large memory notices that its lease
-  // is lost, and is retracted, before a newer version of it is published.
+  // The part is published before the round, whose memories were chosen earlier. So a large memory notices that its
+  // lease is lost, and is retracted, before a newer version of it is published.
   async #publishNext(round: readonly Waiting[]): Promise<void> {
     if (this.#large !== null && (await this.#publishPart(this.#large))) this.#large = null;
     const byProject = Map.groupBy(round, ({ ready }) => ready.completion.job.projectId);
     for (const [projectId, waiting] of byProject) await this.#publishOfProject(projectId, waiting);
   }
 
-  /** Publishes the next part of a large memory. Returns whether it was the last one. */
+  /** Publishes the next part of a large memory. Returns true if it was the last one, or failed. */
   async #publishPart({ memory, parts }: InParts): Promise<boolean> {
     try {
       return (await parts.next()).done === true;
@@ -251,7 +251,7 @@ async function* publishInParts(parts: PublisherDependencies, memory: Waiting): A
 /** Opens the index of a project, which the caller gives back, and returns the memories whose leases are held. */
 async function openIfHeld(parts: PublisherDependencies, projectId: ProjectId, waiting: readonly Waiting[]) {
   const jobs = waiting.map(jobOf);
-  // Prevents that an index is opened for a removed project. One job that is held is enough for that.
+  // No index is opened for a removed project. One job that is held shows that the project is not removed.
   const isAnyHeld = (await parts.renew(jobs.slice(0, 1))).length > 0 || (await parts.renew(jobs.slice(1))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
   try {
@@ -316,8 +316,8 @@ async function retract(
     const erased = memoryKeys.filter((key) => !existing.has(key));
     if (erased.length > 0) await parts.index.purge(erased);
   } catch (err) {
-    // Nothing is lost: the sweep retracts memories that were deleted, and ingestion publishes the others again, which
-    // replaces what is left here.
+    // Nothing is lost: the sweep (erasure/erasure.ts) retracts memories that were deleted, and ingestion publishes the
+    // others again, which replaces what is left here.
     parts.log.warn({ project: projectId, err }, "memories that are not completed could not be retracted yet");
   }
 }

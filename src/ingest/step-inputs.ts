@@ -15,7 +15,7 @@ import type { ReadyMemory } from "./publisher.ts";
 
 /** Length of the day in an ISO 8601 time. */
 const DAY_UNITS = "2026-11-21".length;
-/** Maximum number of phrases. A language model finds a few dozen entities, and a caller may give 50 tags. */
+/** Maximum number of known entities besides the title. A language model finds a few dozen; callers may give 50 tags. */
 const KNOWN_ENTITIES_MAX = 64;
 
 /** A job and its text. */
@@ -96,7 +96,8 @@ function dateOf({ metadata, occurredAt, occurredAtGiven }: Memory): string | nul
 
 /**
  * Entities that are known besides those that the index finds in the text itself: the title, the tags (given, or key
- * phrases of the text), the entities that a language model extracted, and the definitions of source code.
+ * phrases of the text), the entities that a language model extracted, the subjects and objects of the facts that it
+ * extracted, and the definitions of source code.
  */
 function knownEntities(
   { title, tags }: Extracted,

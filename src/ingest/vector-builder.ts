@@ -30,7 +30,7 @@ export interface VectorBuilderDependencies {
   readonly extractions: Pick<LlmExtractionStore, "previous">;
   readonly preparer: Preparer;
   readonly clock: Clock;
-  /** Maximum number of chunks per second; null: as fast as the lanes compute after the queries. */
+  /** Maximum number of chunks per second; null: as many as queries and ingestion leave time for. */
   readonly chunksPerSecond: number | null;
 }
 

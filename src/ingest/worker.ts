@@ -47,8 +47,8 @@ const STORE_RETRY_MS = 5_000;
 /** Interval between sweeps. Also the longest sleep between two attempts to claim jobs. */
 const SWEEP_MS = 30_000;
 /**
- * Interval between checks for unreferenced files. It is long, because a check reads the names of all files, and
- * unreferenced files are rare.
+ * Interval between checks for unreferenced files, and minimum age of a file that such a check removes. It is long,
+ * because a check reads the names of all files, and unreferenced files are rare.
  */
 const UNREFERENCED_FILES_MS = 60 * 60_000;
 
@@ -278,7 +278,7 @@ export class IngestWorker {
   }
 
   // Stores the result of a job and retries until that succeeds, for instance while the disk is full. If the lease
-  // expires meanwhile, the fencing token prevents that a late result changes a newer job.
+  // expires meanwhile, a late result does not change a newer job, whose lease has another number.
   async #end(job: Job, store: () => Eventually<void>): Promise<void> {
     this.#release(job);
     try {

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 
-/** Limits of the container (cgroup v2). */
+/** Folder with the limits of the container (cgroup v2). */
 const CGROUP = "/sys/fs/cgroup";
 
 /** Cores and memory that this process may use. */

@@ -1,4 +1,4 @@
-// Overlaps work on a sequence of items: the next item is read while the last one is used, or two are used at once.
+// Overlaps work on a sequence of items: items are read while earlier ones are used, or two are used at once.
 
 /**
  * Reads the items one after the other, and uses what was read in the same order. The next item is read while the last

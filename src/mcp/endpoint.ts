@@ -1,5 +1,5 @@
 // Serves MCP over streamable HTTP at /mcp. Stateless: each request is complete in itself, so that any server behind a
-// load balancer can answer it. app.ts authenticates, counts and reads requests before they come here.
+// load balancer can answer it. api/protocol-endpoint.ts counts requests, and reads their bodies, before they come here.
 
 import type { ProtocolCall, ProtocolEndpoint } from "../api/protocol-endpoint.ts";
 import { once } from "../kit/once.ts";

@@ -35,7 +35,10 @@ const SAME = { vector: 0.25, logit: 0.4 };
 /** Minimum distance of the vectors of different texts. */
 const DIFFERENT_MIN = 1e-3;
 
-/** Runs all checks. A check that cannot run fails. If the first one does, the others would fail for the same reason. */
+/**
+ * Runs all checks. A check that cannot run fails. If the first one fails, the others are left out, because they would
+ * fail for the same reason.
+ */
 export async function checkModel(found: FoundModel, clock: Clock): Promise<CheckedModel> {
   const startMs = clock.now();
   const checks: ModelCheck[] = [];

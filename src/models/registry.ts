@@ -45,7 +45,7 @@ interface Known {
   readonly row: AddedModel;
   /** As it was opened. */
   readonly opened: FoundModel | null;
-  /** The same with the curves that were fitted for it. */
+  /** The same with the tuning that was fitted for it. */
   readonly found: FoundModel | null;
   /** Why it cannot be used here; null if it can. */
   readonly problem: string | null;
@@ -60,7 +60,7 @@ export class ModelRegistry {
   #known: ReadonlyMap<string, Known> = new Map();
   /** Rerankers that were chosen for projects. */
   #chosen: ReadonlyMap<ProjectId, string> = new Map();
-  /** Chosen rerankers with the curves for an embedder, by the ids of both. Equal ones stay the same object. */
+  /** Chosen rerankers with the tuning for an embedder, by the ids of both. Kept, so that a pair stays one object. */
   #paired = new Map<string, Reranker>();
 
   constructor(uses: ModelRegistryDependencies) {
@@ -100,7 +100,7 @@ export class ModelRegistry {
     this.#uses.onChange();
   }
 
-  /** Models that should be usable, but are not on this node. */
+  /** Why models that were added and are ready cannot be used on this node, by their ids. */
   problems(): ModelProblems {
     return new Map(
       [...this.#known.values()].flatMap(({ row, problem }) => (problem === null ? [] : [[row.id, problem] as const])),
@@ -155,7 +155,7 @@ export class ModelRegistry {
     const added = () =>
       [...this.#known.values()].flatMap(({ found }) => (found?.task === "embed" ? [found.embedder] : []));
     const idsNow = () => [...new Set([...builtIn.ids, ...added().map(({ id }) => id)])].sort();
-    // the default can be one that was added: then it has the curves that were fitted for it
+    // the default can be one that was added: then it has the tuning that was fitted for it
     const usable = (embedder: Embedder) => {
       const known = this.#known.get(embedder.id);
       return known?.problem === null && known.found?.task === "embed" ? known.found.embedder : embedder;
@@ -203,7 +203,7 @@ export class ModelRegistry {
     return found?.task === "embed" ? found.reranker : null;
   }
 
-  /** A reranker that was chosen, with the curves for this embedder. */
+  /** A reranker that was chosen, with the tuning for this embedder. */
   #pair(embedderId: string, rerankerId: string, reranker: Reranker): Reranker {
     const key = `${embedderId} ${rerankerId}`;
     const known = this.#paired.get(key);
@@ -234,7 +234,7 @@ function haveSameTunings(one: Pick<AddedModel, "tunings">, other: Pick<AddedMode
   return JSON.stringify(one.tunings) === JSON.stringify(other.tunings);
 }
 
-/** The model with the curves that were fitted for it and its own reranker, if there are any. */
+/** The model with the tuning that was fitted for it and its own reranker, if there is one. */
 function withFittedTuning(found: FoundModel | null, { tunings }: Pick<AddedModel, "tunings">): FoundModel | null {
   const tuning = found?.task === "embed" ? tunings[found.reranker ?? NO_RERANKER] : undefined;
   return found?.task !== "embed" || tuning === undefined

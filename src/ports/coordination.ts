@@ -1,6 +1,6 @@
-// What requests and periodic work must agree on: rate limits, quotas of queries, requests in progress, and who does
-// which task. Implemented by compose/coordination.ts for one node, from parts of src/account, and by stores/postgres
-// for several nodes.
+// What requests and periodic work must agree on: rate limits, quotas of queries, limits of tokens, requests in
+// progress, who does which task, and which nodes run. Implemented by compose/coordination.ts for one node, from parts
+// of src/account, and by stores/postgres for several nodes.
 //
 // Obligations of an implementation:
 // - Limits hold exactly, however many calls run at the same time, on however many nodes.

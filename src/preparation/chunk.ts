@@ -315,7 +315,7 @@ class Cutter {
     }
     if (!isSum) tokens = this.options.countTokens(this.content.slice(start, end));
     const { section, prefixTokens } = this.prefixes.sectionOf(under, start);
-    // The longest title has 1,024 characters, and only its beginning is compared.
+    // `needsTitle` reads only the beginning of the passage. The longest title has 1,024 characters.
     const hasTitle = needsTitle(this.options.title, this.content.slice(start, Math.min(end, start + 2048)));
     const titleTokens = hasTitle ? this.prefixes.titleTokens : 0;
     return { start, end, tokens: tokens + prefixTokens + titleTokens + SPECIAL_TOKENS, hasTitle, section };

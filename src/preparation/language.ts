@@ -53,7 +53,7 @@ const NOISE =
 /** Weight of a character in scripts where one character carries about as much information as three letters. */
 const SYLLABLE_WEIGHT = 3;
 
-/** Scripts that only, or almost only, one language uses. Han characters in a text without kana are Chinese. */
+/** Scripts that only, or almost only, one language uses. Han characters are Chinese unless the text is Japanese. */
 const SCRIPTS: readonly { readonly language: string; readonly script: RegExp; readonly weight: number }[] = [
   { language: "ja", script: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, weight: SYLLABLE_WEIGHT },
   { language: "zh", script: /\p{Script=Han}/gu, weight: SYLLABLE_WEIGHT },

@@ -224,8 +224,8 @@ function* markdownBlocks(content: string): Generator<Block> {
 }
 
 /**
- * Whether a line continues the open block: a table is continued only by rows, a paragraph or list item by any text
- * (CommonMark's lazy continuation lines).
+ * Whether a line continues the open block: a table is continued only by lines that begin with `|`, a paragraph or list
+ * item by any text (CommonMark's lazy continuation lines), and a list item also by a table.
  */
 function continuesBlock(open: OpenBlock, kind: LineKind): boolean {
   if (open.kind === "table") return kind === "table";

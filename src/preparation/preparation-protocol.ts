@@ -107,8 +107,8 @@ export async function encodeInputs(inputs: readonly PrepareInput[]): Promise<Chi
 }
 
 /**
- * The texts of a `prepare` request in order, from the payloads of its `part` requests and its own payload. Lone
- * surrogates arrive as U+FFFD.
+ * The texts of a `prepare` request in order, from the payloads of its `part` requests and its own payload, or from
+ * their files. Lone surrogates arrive as U+FFFD.
  */
 export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): WholeInput[] {
   const joined = payloads.length === 1 ? (payloads[0] ?? new Uint8Array()) : Buffer.concat(payloads);

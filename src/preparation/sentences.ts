@@ -1,4 +1,4 @@
-// Finds the ends of sentences.
+// Splits a text into sentences.
 
 import { splitsPair } from "../kit/surrogates.ts";
 import { isSpace } from "../kit/text-cut.ts";

@@ -54,7 +54,8 @@ const NAME_PARTICLE = /^(?:de|del|della|di|da|do|dos|das|du|des|la|le|van|von|de
 const NAME_BEGINNING = /^(?:new|old|big|first|second|last)$/;
 
 /**
- * Finds all phrases of up to three words, and names of up to five words, that contain no stop word and no punctuation.
+ * Finds all phrases of up to three words, and names of up to five words, that contain no punctuation and, except for
+ * small words in names, no stop word.
  */
 function phrasesOf(words: readonly string[], language: string, isUnspaced: boolean): Phrase[] {
   const topicless = topiclessWordsOf(language);

@@ -58,7 +58,7 @@ function isDate(core: string): boolean {
   return /\d/.test(core) && (core.match(/\p{L}+/gu) ?? []).every((word) => DATE_WORD.test(word));
 }
 
-/** Whether a line is a greeting, followed by at most one or two names. A speaker's name before it is ignored. */
+/** Whether a line is a greeting with at most a few names after it. A speaker's name before it is ignored. */
 function isGreeting(core: string): boolean {
   const spoken = core.replace(/^(?:\[[^\]]{1,40}\]\s?)?\p{L}[\p{L}\p{M} .'-]{0,30}[:：]\s?/u, "");
   return (

@@ -1,5 +1,6 @@
-// Extracts a title from a text: the title that it states, its first heading, a short first line, or its first
-// informative sentence. title-noise.ts recognises uninformative lines (a date, a greeting, "Abstract").
+// Extracts a title from a text: the subject of an email, the title that the text states, its first heading, the columns
+// of a table, a short first line, or the first informative sentence. title-noise.ts recognises uninformative lines (a
+// date, a greeting, "Abstract").
 
 import type { DetectedType } from "../domain/extraction.ts";
 import { LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";

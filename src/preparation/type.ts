@@ -16,8 +16,8 @@ const ARTICLE_UNITS_MIN = 1_500;
 const LINES_MIN = 3;
 
 /**
- * The layout of a text with this type. Only a detected type may be passed: a type that the caller gave says nothing
- * about the layout.
+ * The layout of a text with this type. Only a detected type may be passed: a type that came with the text says nothing
+ * about its layout.
  */
 export function formOf(type: DetectedType, content: string): Form {
   switch (type) {
@@ -56,7 +56,7 @@ function shareOf(lines: readonly string[], test: (line: string) => boolean): num
   return lines.length === 0 ? 0 : lines.filter(test).length / lines.length;
 }
 
-/** Whether the first lines have header fields of RFC 5322: a sender and two more. */
+/** Whether the first lines have fields of an email header (in English, German or French): a sender and two more. */
 function isEmail(lines: readonly string[]): boolean {
   const fields = new Set<string>();
   for (const line of lines.slice(0, 30)) {
@@ -112,7 +112,7 @@ function isTable(lines: readonly string[]): boolean {
 
 const NICK_LINE = /^\s*(?:\[[^\]\n]{1,40}\]\s*|\d{1,2}:\d{2}(?::\d{2})?\s*)?<[@+%~&!]?[^<>\s/]{1,32}>\s+\S/;
 
-/** Whether nearly all lines are `<nick> words` and no line closes an HTML tag. */
+/** Whether nearly all lines are `<nick> words`, no line closes an HTML tag, and nicks repeat as in a conversation. */
 function isChatLog(lines: readonly string[]): boolean {
   return (
     shareOf(lines, (line) => NICK_LINE.test(line)) >= 0.8 &&
@@ -121,7 +121,7 @@ function isChatLog(lines: readonly string[]): boolean {
   );
 }
 
-/** Whether most lines are `Speaker: words` and at least one speaker repeats. The keys of a form do not repeat. */
+/** Whether most lines are `Speaker: words`, from two or more speakers who repeat often, unlike the keys of a form. */
 function isConversation(lines: readonly string[]): boolean {
   const turns = new Map<string, number>();
   let turnCount = 0;

@@ -35,7 +35,7 @@ const PASSAGES_MAX = 64;
 /** Number of nearest passages by vector, and by words, that a passage is compared with. */
 const NEAREST = 24;
 const BY_WORDS = 8;
-/** Maximum length of the words that are looked for, in UTF-16 code units. */
+/** Maximum length of the text whose words are looked for, in UTF-16 code units. */
 const QUERY_UNITS_MAX = 500;
 /** Maximum number of sentences of a passage that are judged. Longer passages are documents. */
 const SENTENCES_MAX = 12;
@@ -51,7 +51,7 @@ export interface FinderDependencies {
   readonly clock: Clock;
 }
 
-/** A passage that takes part, with the text that it says. */
+/** One of two passages that are compared, with its memory and its sentences. */
 interface Side {
   readonly memory: Memory;
   readonly passage: Passage;
@@ -59,7 +59,8 @@ interface Side {
 }
 
 /**
- * The relations of a memory, the surest first.
+ * The relations of a memory, the surest first, at most `FOUND_RELATIONS_MAX`. None if its project does not look for
+ * relations, or if the stored text is of another version.
  * @param stored the text and the chunks of the memory, as `PublishedMemories.stored` gave them
  */
 export async function findRelations(
@@ -99,7 +100,7 @@ export async function findRelations(
     .slice(0, FOUND_RELATIONS_MAX);
 }
 
-/** The passages of other memories that are nearest by vector or by words. */
+/** The passages of other memories that are nearest by vector or by words; none if the passage has no vector. */
 async function nearest(
   project: SearchIndex & ModelIndex,
   { memory, passage }: Side,
@@ -117,7 +118,7 @@ async function nearest(
   })).filter(({ memoryKey }) => memoryKey !== memory.key);
 }
 
-/** The passages that say something themselves: not what an assistant said, and nothing too long. */
+/** The passages of chunks that can be compared: of completed memories, not said by an assistant, and not too long. */
 async function sidesOf(
   { memories }: FinderDependencies,
   project: SearchIndex,
@@ -140,7 +141,7 @@ async function sidesOf(
 
 /**
  * Whether a passage is about an event, by its vector: "Paid the gardener 85 pounds" is not corrected by what was paid
- * later. false if the model has no probe for it.
+ * later. false if the model has no probe (a linear classifier) for it, or the index no vector of the passage.
  */
 async function tellsOfEvent(
   { embedders }: FinderDependencies,

@@ -20,14 +20,14 @@ export interface Verdict {
   readonly saysChange?: boolean;
 }
 
-/** Judges pairs of sentences. */
+/** Judges pairs of sentences; null if the newer one changes nothing about the older one. */
 export type Judge = (older: JudgedSentence, newer: JudgedSentence) => Verdict | null;
 
-/** Maximum words of a sentence. Longer ones are about several things. */
+/** Maximum number of content words of a sentence. Longer ones are about several things. */
 const WORDS_MAX = 30;
 /** Maximum number of words of a value that differs. */
 const VALUE_WORDS_MAX = 4;
-/** Minimum share of the words of the shorter sentence that the other one has. */
+/** Minimum share of the words of the shorter sentence, except figures and times, that the other one has. */
 const SHARE_MIN = 0.5;
 /** The same if the newer sentence has another number or time in the place of an older one. */
 const REPLACED_SHARE_MIN = 0.34;
@@ -222,7 +222,7 @@ function isNamed(word: StatementWord | undefined): boolean {
   return word?.kind === "name" || word?.kind === "mark";
 }
 
-/** Whether both sides are a number, a time or a name. */
+/** Whether both sides have a value: a number, code, time, name or mark. */
 function isValue({ older, newer }: Change): boolean {
   const isOne = (words: readonly StatementWord[]) => words.some(({ kind }) => kind !== "word");
   return isOne(older) && isOne(newer);

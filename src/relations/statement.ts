@@ -11,8 +11,8 @@ import { stopWordsOf } from "../words/stop-words.ts";
 
 /**
  * What a word can stand for. `number`: digits, also in times. `code`: letters before digits. `time`: a weekday or
- * month. `name`: a word with a capital letter within a sentence. `mark`: a single letter that tells things apart, such
- * as "machine A".
+ * month. `name`: a word with a capital letter within a sentence. `mark`: a single letter or a number that tells things
+ * apart, such as "machine A" and "note number 5". `word`: any other.
  */
 export type WordKind = "number" | "code" | "time" | "name" | "mark" | "word";
 
@@ -20,7 +20,7 @@ export type WordKind = "number" | "code" | "time" | "name" | "mark" | "word";
 export interface StatementWord {
   /** In lower case. */
   readonly word: string;
-  /** Its beginning, which its forms share. */
+  /** The beginning that all forms of the word share. */
   readonly stem: string;
   readonly kind: WordKind;
 }
@@ -40,7 +40,7 @@ export interface Statement {
   readonly isPast: boolean;
   /** Whether it speaks of one of several, such as "a meeting". */
   readonly isIndefinite: boolean;
-  /** Whether it is in a language whose verb stands at the end, or that writes no spaces. */
+  /** Whether it has Chinese, Japanese or Korean characters: in these languages, the verb may follow the value. */
   readonly isUnspaced: boolean;
   /** Whether it asks something. */
   readonly isQuestion: boolean;
@@ -65,10 +65,10 @@ const INDEFINITE: Readonly<Record<string, RegExp>> = {
   nl: /\been\b/u,
 };
 const NEVER = /(?!)/;
-/** "No longer", in languages with words for time. */
+/** "No longer", in the languages of the lexicon of time words. */
 const END =
   /\bno longer\b|\bany ?more\b|\bnicht mehr\b|\bkeine?[nrms]? \S+ mehr\b|\bn(?:e |['’])\S+ plus\b|\bya no\b|\bnon .{1,20} più\b|\bnão .{1,20} mais\b|\bjá não\b|\bniet meer\b|\bgeen \S+ meer\b|больше не|もう.*(?:ない|ません)|不再|더 이상/u;
-/** "This", as in "this Monday", in languages with words for time. */
+/** "This", as in "this Monday", in the languages of the lexicon of time words. */
 const OCCASION =
   /(?<!\p{L})(?:this|diese[nrsm]?|est[ae]|cet?|cette|quest[oa]|deze|эт(?:от|у|и|о)|इस)(?!\p{L})|今週|今回|这个?(?:星期|周)|这次|이번/u;
 /** Words of Japanese, Chinese and Korean that only join others. */
@@ -159,7 +159,7 @@ const UNSPACED_TEXT = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Hangul}]/u;
 /** Counters, such as for hours, days and rooms, in Chinese, Japanese and Korean, with what is written behind them. */
 const COUNTER = /^(時|时|点|分|日|号|號|月|年|歳|岁|人|円|元|回|階|楼|室|시|분|일|월|년|명|원|호|층).+$/u;
 
-/** The bare word; of a counter behind a number, only the counter: 時 of 時に. */
+/** The word without endings such as "'s" (`bareWord`); of a counter behind a number, only the counter: 時 of 時に. */
 function bare(word: string, followsNumber = false): string {
   if (followsNumber && COUNTER.test(word)) return word.replace(COUNTER, "$1");
   return bareWord(word);

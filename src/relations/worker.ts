@@ -14,16 +14,19 @@ import { type FinderDependencies, findRelations } from "./finder.ts";
 const CLAIM_JOBS = 64;
 /** Number of jobs in progress: while one waits for the index, others are judged. */
 const PARALLEL_JOBS = 4;
-/** While memories wait to be indexed, one batch is worked off in this time, in milliseconds. */
+/** While memories wait to be indexed: minimum time between two claims of jobs, in milliseconds. */
 const BUSY_PAUSE_MS = 5_000;
 /** Pause before the next look whether memories wait to be indexed, in milliseconds. */
 const LOOK_MS = 100;
 const LEASE_MS = 60_000;
 /** Maximum pause between two attempts to claim jobs, in milliseconds. */
 const IDLE_MS = 30_000;
-/** Pause after a job of the backlog, in milliseconds, so that the backlog does not slow down everything else. */
+/**
+ * Pause after a job of the backlog, in milliseconds, so that it does not slow down everything else. The backlog is the
+ * memories that are only indexed again, or were completed before relations were looked for (`RelationJob.isBacklog`).
+ */
 const BACKLOG_PAUSE_MS = 50;
-/** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After `ATTEMPTS_MAX` failures, the memory has no relations. */
+/** Delay after a failure: 1 s, 2 s, 4 s … 5 min. After `ATTEMPTS_MAX` failures, the job ends without relations. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
@@ -35,7 +38,7 @@ export interface RelationWorkerDependencies extends FinderDependencies {
   readonly log: Log;
   /** Whether the disk has space for new data. Without it, jobs wait. */
   readonly hasSpace: () => boolean;
-  /** Whether memories wait to be indexed. Then jobs wait for some seconds, and the backlog until the end. */
+  /** Whether memories wait to be indexed. While they do, few jobs are done, and none of the backlog. */
   readonly isIngesting: () => Eventually<boolean>;
   /** Longest sleep in milliseconds, if other processes add jobs. */
   readonly claimEveryMs?: number | undefined;
@@ -44,8 +47,8 @@ export interface RelationWorkerDependencies extends FinderDependencies {
 /** Finds relations until it is stopped. */
 export class RelationWorker {
   readonly #loop = new WakingLoop((round) => this.#round(round));
-  /** Whether this process has given back the jobs that it held before it was started. */
-  #isStarted = false;
+  /** Whether the leases that an earlier process of this node left were voided. */
+  #hasVoidedLeases = false;
   /** When jobs were claimed last, Unix milliseconds. */
   #workedAt = 0;
 
@@ -61,7 +64,7 @@ export class RelationWorker {
     this.#loop.wake();
   }
 
-  /** Stops. Resolves when the running job has ended. */
+  /** Stops. Resolves when the running jobs have ended and what they found is stored. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
@@ -69,8 +72,8 @@ export class RelationWorker {
   async #round({ stopped, woken }: Round): Promise<void> {
     const { clock, log, relations, claimEveryMs = IDLE_MS } = this.uses;
     try {
-      if (!this.#isStarted) await relations.voidLeases();
-      this.#isStarted = true;
+      if (!this.#hasVoidedLeases) await relations.voidLeases();
+      this.#hasVoidedLeases = true;
       if (!(await this.#work())) await clock.sleep(claimEveryMs, woken);
     } catch (err) {
       log.warn({ err }, "relations could not be looked for; trying again");
@@ -78,7 +81,7 @@ export class RelationWorker {
     }
   }
 
-  /** Claims jobs and works them off. Returns whether there were any. */
+  /** Claims jobs and works them off. Returns false if there are none, or no space on the disk: the loop then sleeps. */
   async #work(): Promise<boolean> {
     const { relations, index, clock, hasSpace, isIngesting } = this.uses;
     if (!hasSpace()) return false;

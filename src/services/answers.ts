@@ -449,7 +449,7 @@ function withSentences({ results }: Ranking): readonly RankedPassage[] {
   return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }
 
-/** The passages to quote: about the things and the time that the question names, without what a newer one replaces. */
+/** The passages to quote: without those about other members of a series or another time than the question names. */
 function ownAndCurrent(
   { time, ...question }: AskedQuestion & Pick<Ranking, "time">,
   series: readonly Series[],

@@ -4,7 +4,7 @@
 // The rules:
 // - Projects share the work equally: weighted fair queueing with equal weights (Demers, Keshav and Shenker, 1989). The
 //   turn with the earliest virtual finish time is next, so short work goes before long work of another project.
-// - Within a project, the shortest work is next, unless later work of at least its own cost has overtaken other work.
+// - Within a project, the shortest work is next, or work that later work of at least the same cost has overtaken.
 // - While several projects have work, less is in progress than if there is only one, because what is in progress holds
 //   up the others. A project that has nothing in progress may exceed that by a factor of two.
 

@@ -89,7 +89,7 @@ export class HistoryService {
   }
 
   /**
-   * One page of the memories that were accepted by `knownAt`, newest first, as they were then.
+   * One page of the memories that were accepted by `knownAt`, as they were then, in the order that the listing names.
    * @throws Fault `invalid_request` as `refuseOutsideHistory`; `invalid_cursor`; `insufficient_scope` if a confined
    *   viewer asks for another user's memories
    */

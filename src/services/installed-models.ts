@@ -189,7 +189,7 @@ export class InstalledModelService {
 
   /**
    * Deletes a model that was added, with its files.
-   * @throws Fault `model_not_found`; `invalid_state` if it is built in, or a project uses it
+   * @throws Fault `model_not_found`; `invalid_state` if it is built in, is that of new projects, or a project uses it
    */
   async remove(tx: Transaction, id: string): Promise<void> {
     const { builtIn, defaultId, files, refresh } = this.#uses;

@@ -94,8 +94,8 @@ function newFallback(
   };
 }
 
-// A model of a provider with a single address gets that address, unless the caller names another one. It loses it when
-// the provider changes.
+// A model of a provider with a single address gets that address, unless the caller names another one. When the provider
+// changes, the address of the earlier provider is dropped.
 function changedModel(current: LlmModelSettings, change: LlmModelChange): LlmModelSettings {
   const provider = change.provider === undefined ? current.provider : (change.provider ?? DEFAULT_LLM_MODEL.provider);
   const isMoving = provider !== current.provider && current.base_url === (PROVIDER_ADDRESSES[current.provider] ?? null);

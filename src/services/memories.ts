@@ -179,7 +179,7 @@ export class MemoryService {
   }
 
   /**
-   * One page, newest first.
+   * One page, newest first unless the listing names another order.
    * @throws Fault `invalid_cursor`; `insufficient_scope` if a confined viewer asks for another user's memories
    */
   async list(viewer: Viewer, listing: Omit<MemoryListing, "contentBytesMax">): Promise<Page<MemoryWithContent>> {

@@ -178,7 +178,10 @@ export class ProjectService {
     return { ...project, settings: { ...settings, min_evidence: inForce }, reranker };
   }
 
-  /** Erases the data of removed projects, one run at a time. Called at every start and each minute. Never rejects. */
+  /**
+   * Erases the data of removed projects, one run at a time. Called at every start, each minute, and when a project is
+   * removed. Never rejects.
+   */
   purgeRemoved(): Promise<void> {
     this.#purge = this.#purge
       .then(() => this.#purgeAll())

@@ -34,8 +34,8 @@ export interface RecentResultsOptions {
 }
 
 /**
- * Results of models by the texts that they read, the least recently used ones first. A project gets only its own, so
- * how long an answer takes does not reveal what another project has asked.
+ * Results of models by the texts that they read; the least recently used ones are dropped first. A project gets only
+ * its own, so how long an answer takes does not reveal what another project has asked.
  */
 export class RecentResults {
   readonly #options: RecentResultsOptions;

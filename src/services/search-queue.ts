@@ -1,6 +1,7 @@
 // The queue of searches, and of everything else for which a caller waits for the models: queries, messages,
-// completions and embeddings. It lets as much begin as keeps the lanes busy (fair-turns.ts says whose turn is next);
-// the rest waits, up to `patienceMs`. docs/decisions/077-searches-wait-for-their-turn.md has the reasons.
+// completions and embeddings. It lets as much begin as keeps the lanes (the processes that run models) busy; the rest
+// waits, up to `patienceMs`. fair-turns.ts says whose turn is next, docs/decisions/077-searches-wait-for-their-turn.md
+// why.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";

@@ -6,7 +6,7 @@ import { parseRetries, RETRIES_EXPECTED } from "../webhooks/schedule.ts";
 
 /** Settings of webhooks and fetched pages. */
 export const OUTBOUND_SETTINGS = {
-  /** Also the hosts and networks that language models and fetched pages may have. */
+  /** Applies to language models and fetched pages, too. */
   webhookAllow: setting<AllowList>(
     "webhook-allow",
     "HOSTS",

@@ -35,7 +35,7 @@ export const SERVER_SETTINGS = {
     parse: (text) => (/^postgres(ql)?:\/\/[^/]+\/.+/.test(text) && URL.canParse(text) ? text : undefined),
     isSecret: true,
   }),
-  /** `all` with the embedded store. */
+  /** Always `all` with the embedded store. */
   role: setting<Role>(
     "role",
     "ROLE",

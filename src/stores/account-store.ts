@@ -1,5 +1,5 @@
-// AccountStore: projects, API keys and usage. Each part is in a file of its own: project-rows.ts, key-rows.ts,
-// usage-rows.ts.
+// Implements AccountStore: projects, API keys and usage. Each part is in a file of its own: project-rows.ts,
+// key-rows.ts, usage-rows.ts.
 
 import type { ChunkIds } from "../domain/chunk-ids.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";

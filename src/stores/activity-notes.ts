@@ -1,4 +1,4 @@
-// Counts of activity in RAM that are not stored yet.
+// Counts of activity in RAM: those that are not stored yet, and those of the last minute and hour.
 
 import { type ActivityName, stepOf } from "../domain/activity.ts";
 import { ANSWER_STATES } from "../domain/answer-state.ts";
@@ -21,8 +21,8 @@ export interface NotedCount {
 const RECENT_SECONDS = 60;
 
 /**
- * Maximum number of different counts, which take about 20 MB. It is reached only if nothing can be stored for a long
- * time.
+ * Maximum number of different counts, which take about 20 MB; further ones are not stored. It is reached only if
+ * nothing can be stored for a long time.
  */
 const COUNTS_MAX = 100_000;
 

@@ -1,4 +1,4 @@
-// ActivityStore. Counts are stored both by hour and by day, because hours are kept for a shorter time.
+// Implements ActivityStore. Counts are stored both by hour and by day, because hours are kept for a shorter time.
 
 import {
   ACTIVITY_STEP_NAMES,

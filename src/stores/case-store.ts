@@ -1,4 +1,4 @@
-// CaseStore: one row per case, one per run with the sums over the cases that it has searched.
+// Implements CaseStore: one row per case, and one per run with the sums over the cases that it has searched.
 
 import { CASE_RUNS_KEPT_MS, type CaseDraft, type CaseRun, type CaseSetup, type SearchCase } from "../domain/case.ts";
 import { Fault, invariant } from "../domain/fault.ts";

@@ -1,4 +1,4 @@
-// ChatStore: chats, messages and their sources. The answer service decides which memories may be sources;
+// Implements ChatStore: chats, messages and their sources. The answer service decides which memories may be sources;
 // this store returns a source as long as its memory is live.
 
 import type { Chat, ChatDraft, Message, MessageDraft, MessageRole } from "../domain/chat.ts";

@@ -1,4 +1,4 @@
-// DeletionStore: one row per deletion by conditions. The row has the conditions until the deletion has ended.
+// Implements DeletionStore: one row per deletion by conditions. It has the conditions until the deletion has ended.
 
 import type { Deletion, DeletionConditions } from "../domain/deletion.ts";
 import { invariant } from "../domain/fault.ts";

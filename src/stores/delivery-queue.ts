@@ -1,5 +1,6 @@
-// Which deliveries are due and which are being sent. In PostgreSQL several nodes send, so claims are in the rows; with
-// SQLite one process sends, and claims need not survive it. sqlite/ and postgres/ implement it.
+// The queue of webhook deliveries: which are due, and which are being sent (claimed). With PostgreSQL several nodes
+// send, so claims are kept in the rows; with SQLite one process sends, and its claims may be lost with it. sqlite/ and
+// postgres/ implement DeliveryQueue.
 
 import type { DeliveryId } from "../domain/ids.ts";
 import type { DueRow, NextState } from "./rows/webhook.ts";
@@ -8,7 +9,7 @@ import type { DueRow, NextState } from "./rows/webhook.ts";
 export type RecordedAttempt = NextState & {
   /** When the attempt was made, in Unix milliseconds. */
   readonly at: number;
-  /** All attempts, as `withAttempt` makes them. */
+  /** The latest attempts of the delivery, as JSON that `withAttempt` (rows/webhook.ts) makes. */
   readonly attempts: string;
 };
 

@@ -1,4 +1,4 @@
-// EntityStore: one row per entity that a person renamed or merged.
+// Implements EntityStore: one row per entity that a person renamed or merged.
 
 import type { EntityChange, EntityHash, EntityNote } from "../domain/entity.ts";
 import { Fault } from "../domain/fault.ts";

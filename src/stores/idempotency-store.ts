@@ -1,5 +1,5 @@
-// IdempotencyStore. account/idempotency.ts decides when an answer is replayed and when a request is
-// refused.
+// Implements IdempotencyStore: keeps the answers to requests with an idempotency key. account/idempotency.ts decides
+// when an answer is replayed and when a request is refused.
 
 import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";

@@ -1,4 +1,4 @@
-// InstalledModelStore: one row per model that was added.
+// Implements InstalledModelStore: one row per model that was added.
 
 import type { CalibrationJob } from "../domain/calibration.ts";
 import { Fault } from "../domain/fault.ts";

@@ -1,5 +1,5 @@
-// JobStore. The row of a memory in status `processing` is the job. It can be claimed from `claimable_at` on. `lease` is
-// the fencing token of the latest claim.
+// Implements JobStore. The row of a memory in status `processing` is the job. It can be claimed from `claimable_at` on.
+// `lease` is the number of the latest claim: only the worker with this number may finish the job.
 //
 // A claim takes no lock of a project and waits for nothing: it skips rows that other transactions have locked. So
 // claims of many servers run at the same time, and none is held up by a server that is frozen in the middle of a

@@ -1,5 +1,5 @@
-// LlmExtractionStore: LLM extractions, and the tokens that ingestion used. In the table and its columns, an extraction
-// is called "finding".
+// Implements LlmExtractionStore: LLM extractions, and the tokens that ingestion used. In the table and its columns, an
+// extraction is called "finding".
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Job } from "../ports/job-store.ts";

@@ -1,4 +1,4 @@
-// MapStore: one row per memory, coordinates in millionths.
+// Implements MapStore: one row per memory on the map of its project, with coordinates in millionths.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { MapState, MapStore, Place, PlacedMemory } from "../ports/map-store.ts";

@@ -1,4 +1,4 @@
-// ProjectModelStore: one row per project.
+// Implements ProjectModelStore: the embedding models of projects, in one row per project.
 
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";

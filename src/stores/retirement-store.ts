@@ -1,4 +1,4 @@
-// RetirementStore: the steps after a memory was deleted (memories/memory-deletion.ts) or has expired
+// Implements RetirementStore: the steps after a memory was deleted (memories/memory-deletion.ts) or has expired
 // (memories/memory-expiry.ts).
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
@@ -36,7 +36,7 @@ const PURGEABLE = ({ retentionDays }: Dialect) => `SELECT memory_key FROM memori
   LIMIT $limit`;
 
 // The unary plus keeps SQLite from using the index on is_retracted, which has all deleted and expired memories.
-// Triggers and cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
+// Triggers and cascades (migrations.ts) erase the rows of other tables that belong to the memories (erasure.ts).
 const ERASE = ({ isIn }: Dialect) => `DELETE FROM memories
   WHERE memory_key ${isIn("keys")} AND +is_retracted = 1 AND deleted_at IS NOT NULL RETURNING source, original_file`;
 

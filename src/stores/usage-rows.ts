@@ -26,7 +26,7 @@ const COUNT_DAY = `INSERT INTO daily_ingestion_tokens AS known (project_key, day
     completion_tokens = known.completion_tokens + excluded.completion_tokens`;
 
 /**
- * How much of its plan a project uses, apart from memories whose expiry was not recorded.
+ * How much of its plan a project uses. Expired memories count until their expiry is recorded.
  * @throws Fault `project_not_found`
  */
 export async function readUsage(session: Session, projectId: ProjectId, nowMs: number): Promise<Usage> {

@@ -1,4 +1,4 @@
-// UserStore: users and their events. user-rows.ts makes users known.
+// Implements UserStore: users and their events. user-rows.ts makes users known.
 
 import { invariant } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";

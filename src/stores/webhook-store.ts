@@ -1,4 +1,4 @@
-// WebhookStore: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory events;
+// Implements WebhookStore: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory events;
 // src/webhooks/ sends them.
 //
 // A webhook is switched off by a caller, or because its receiver answered that it no longer exists. In the same
@@ -182,8 +182,8 @@ export class StoredWebhooks implements WebhookStore {
   }
 
   /**
-   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except`
-   * count as such.
+   * For each webhook, considers only the DUE_PER_WEBHOOK due deliveries that have waited longest. Those in `except` may
+   * be among these, and are not returned.
    */
   async due(limit: number, except: ReadonlySet<DeliveryId>): Promise<readonly DueDelivery[]> {
     return (await this.queue.due(this.context.clock.now(), [...except], limit)).map(toDueDelivery);

@@ -1,4 +1,5 @@
-// The interface of all tokenisers. wordpiece.ts and unigram.ts implement it, load-tokenizer.ts chooses one by its kind.
+// The interface of all tokenisers. wordpiece.ts, unigram.ts and hub.ts implement it, load-tokenizer.ts chooses one by
+// its kind.
 
 /** Tokens of two texts in one sequence, with the special tokens of the model between them. */
 export interface PairTokens {

@@ -8,7 +8,8 @@ const ATTEMPTS_MAX = 10;
 
 /**
  * Runs `change`, which opens the file for writing. A transaction that the service has begun can only end in another
- * turn of this thread, so it waits for one, and again if it meets a transaction.
+ * turn of this thread, so each attempt waits for one first. Another attempt follows if a transaction locks the file.
+ * @throws StoreError `locked` if that is so in all attempts
  */
 export async function besideTransactions(change: () => void): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -5,6 +5,7 @@ import { WAIT_MS } from "./until.ts";
 
 /** Result of a command. */
 export interface Ended {
+  /** null if a signal ended it, as after `WAIT_MS`. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -4,7 +4,7 @@ import { appendFileSync } from "node:fs";
 
 /** File to which the counts are appended; undefined if nobody asked for them. */
 const FILE = process.env.MNEME_TEST_REQUESTS;
-/** Name of what tests ask to see whether the server is there, and of the metrics. */
+/** Name in the metrics of requests to pages outside of /v1, such as `/ready` and `/metrics`. They are not counted. */
 const PROBE = "page";
 
 /**

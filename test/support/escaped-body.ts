@@ -1,8 +1,8 @@
 // Bodies whose texts are kept in files until they are published.
 
 /**
- * JSON body of a memory in which each character of the content is an escape, followed by 1 MiB of white space. A
- * content of more than 11,000 characters is then long enough to be kept in a file.
+ * JSON body of a memory in which each UTF-16 code unit of the content is an escape, and which ends with 1 MiB of white
+ * space. A content of more than 11,000 characters is then long enough to be kept in a file.
  */
 export function escapedBody(content: string, metadata: object = {}): string {
   const escapes = Array.from({ length: content.length }, (_, at) => {

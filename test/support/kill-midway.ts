@@ -3,6 +3,7 @@
 /**
  * Starts the program at the path `fixture` with `path` as its argument. Kills it with SIGKILL `moreMs` milliseconds
  * after it has printed `lines` lines. Returns all complete lines that it printed.
+ * @throws Error if it ends before that
  */
 export async function killMidway(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
   const child = Bun.spawn([process.execPath, fixture, path], {

@@ -3,7 +3,7 @@
 import type { OperatorLlm } from "../../src/domain/language-model.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 
-/** What an operator has configured who has set nothing. */
+/** Settings of an operator who has configured no language model. */
 export const NO_OPERATOR_LLM: OperatorLlm = {
   provider: "openai",
   baseUrl: null,

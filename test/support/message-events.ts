@@ -1,4 +1,5 @@
-// The events of a message to a chat, which is stored and ended as the runner of operations does it.
+// The events of sending a message to a chat. After the last fragment, the messages are stored and the run is released,
+// as the runner of operations does it.
 
 import type { Message } from "../../src/domain/chat.ts";
 import type { Transactions } from "../../src/ports/transactions.ts";
@@ -9,7 +10,7 @@ export type MessageEvent =
   | { readonly type: "text"; readonly content: string }
   | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
 
-/** Reading the first event waits until sending has begun, and gets its error. */
+/** The events of a run. Reading the first one waits until sending has begun, and throws the error if that fails. */
 export function messageEvents(sending: Promise<MessageRun>, transactions: Transactions) {
   sending.catch(() => undefined as unknown); // the error is thrown when an event is read
   let isOver = false;

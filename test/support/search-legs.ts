@@ -1,4 +1,5 @@
-// Single search legs of an index, which tests look at one by one. A search of the product uses all of them at once.
+// Single search legs of an index (vectors, full text, graph), which tests look at one by one. A search of the product
+// uses them together.
 
 import type {
   AdmissibleSet,

@@ -53,7 +53,7 @@ export interface RunningServer {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Admin key of every server started here. */
+/** Admin key of every server started here, unless `environment` has another one or null. */
 export const TEST_KEY = "ctx_test-key-for-local-servers-only";
 
 const ROOT = join(import.meta.dir, "../..");

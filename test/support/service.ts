@@ -85,8 +85,9 @@ export interface ServiceOptions {
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
   /**
-   * Whether the models count words: for tests that need no meaning. A lane costs as much processor time as all else of
-   * a service. Models that `config` names are real, and so are those of a service with threads.
+   * Whether the models count words: for tests that need no meaning. A process with real models (lane) costs as much
+   * processor time as all else of a service. Models that `config` names are real, and so are those of a service with
+   * threads.
    */
   readonly countsWords?: boolean;
   /** Implementations of ports in place of the embedded ones. `addKey` works with stores in `dataDir` only. */
@@ -135,13 +136,13 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
     },
   );
-  // one lane, because test files run in parallel
   const store = options.ports === undefined ? await storeOf(dataDir) : null;
   const namesModels = options.config?.embedder !== undefined || options.config?.modelsDir !== undefined;
   // threads have the clock of the system, and real ports
   const canHaveThreads = options.clock === undefined && options.ports === undefined && store === null;
   const httpThreads = canHaveThreads ? Number(process.env.MNEME_TEST_HTTP_THREADS ?? 1) : 1;
   const countsWords = (store !== null || (options.countsWords === true && httpThreads === 1)) && !namesModels;
+  // one process with models (lane), because test files run in parallel
   const config = { ...defaults, lanes: 1, store, httpThreads, ...options.config };
   const composed = await compose(
     { config, log: createLog("error"), clock: options.clock ?? systemClock },

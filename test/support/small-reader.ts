@@ -24,7 +24,7 @@ export const SMALL_READER = "small-reader";
 export const READER_TOKENS_MAX = 40;
 export const QUESTION_TOKENS_MAX = 12;
 
-/** Pairs of which its folder has the outputs. */
+/** Pairs whose outputs are in the reader's folder (reference.json). */
 export const READ_PAIRS: readonly (readonly [question: string, passage: string])[] = [
   ["Where is the spare key?", "The spare key is under the blue flower pot beside the back door."],
   ["Wann fährt der Zug nach Zürich?", "Der Zug nach Zürich fährt um acht Uhr von Gleis 7."],
@@ -41,7 +41,7 @@ const [INPUT_FIELD, OUTPUT_FIELD] = [0x5a, 0x62];
 export interface SmallReaderChanges {
   /** Changes the manifest. */
   readonly manifest?: (manifest: Record<string, unknown>) => void;
-  /** Added to the outputs that its folder says it computes. */
+  /** Added to the logits in the reader's folder, so that they differ from those that it computes. */
   readonly referenceError?: number;
 }
 

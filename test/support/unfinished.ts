@@ -38,7 +38,7 @@ export async function withModelsAway(work: (bare: TestService) => Promise<void>)
   }
 }
 
-/** Makes a memory fail, with the row that the worker writes if a text cannot be prepared. */
+/** Makes a memory fail that is being processed, with the row that the worker writes if a text cannot be prepared. */
 export async function markFailed(
   mneme: TestService,
   id: string,

@@ -10,8 +10,9 @@ export const WAIT_MS = 300_000;
 export const TEST_TIMEOUT_MS = 1_000_000;
 
 /**
- * Shortest and longest pause between two looks, in milliseconds, and the share of the time so far. A look is often a
- * request, and many tests wait at once, so frequent looks in a long wait would keep the others from ending it.
+ * Shortest and longest pause between two looks, in milliseconds; between them, a pause is this share of the time so
+ * far. A look is often a request, and many tests wait at once, so frequent looks in a long wait would keep the others
+ * from ending it.
  */
 const PAUSE_MS = { least: 20, most: 250, share: 0.1 };
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mentions` | extracts the entity mentions of a text, by surface form |
 //! | `words` | splits text into words |
+//! | `initials` | decides whether a single capital letter is an initial |
 //! | `dates` | recognises calendar dates |
 //! | `function_words`, `caseless_function_words` | words that are never an entity by themselves |
 //! | `korean_particles` | separates Korean nouns from their particles |

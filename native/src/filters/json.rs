@@ -126,7 +126,8 @@ impl Json {
         })
     }
 
-    /// Returns the node of the value that an object has for a key.
+    /// Returns the node of the value that an object has for a key, or `None`. The key must not have characters beyond
+    /// U+FFFF.
     pub fn find(&self, object: usize, key: &str) -> Option<usize> {
         self.children(object).find(|child| self.key(*child) == Some(key.as_bytes()))
     }

@@ -11,7 +11,7 @@ pub const LONG_TEXT_BYTES: usize = 64 * 1024;
 /// Runs of white space with more bytes are taken out.
 const LONG_BLANK_BYTES: usize = 1024;
 /// Items of an array in the outermost object are grouped up to this number of bytes. JavaScript parses one group at
-/// once, which takes up to 2 ms.
+/// once, which takes up to 2 ms. A larger item is a group of its own.
 const GROUP_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of an item, and of the skeleton. What is taken out does not count.
 pub const PART_BYTES_MAX: usize = 1024 * 1024;

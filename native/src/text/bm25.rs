@@ -13,15 +13,15 @@
 //! ```
 //!
 //! - Without `breadth` and `factor`, the field score is BM25 divided by `(k1 + 1) · Σ idf`, its largest possible value
-//!   for the query. The idf of a word that no chunk contains is 0.
+//!   for the query. A word that no chunk contains counts only in this `Σ idf`, with `df` = 0; `breadth` ignores it.
 //! - `tf` (term frequency) is the number of occurrences of the word in the field of the chunk, and `length` the number
-//!   of terms in that field.
+//!   of words in that field (`DocumentTerms::words`).
 //! - `N` is the number of live chunks, and `df` (document frequency) the number of those that contain the word. Both
 //!   count the whole project, not only the admissible set.
 //! - `breadth` is small for queries of few or frequent words. A passage rarely contains all words of a long query. So a
 //!   passage with half the words of a long query is more likely to be relevant than one with half the words of a short
 //!   query.
-//! - `factor` is 1 for a word that the index contains, and less for a word that spelling correction replaced.
+//! - `factor` is 1, or less for some words (`QueryWord::factor`).
 //!
 //! `k1`, `b` and the constants of `breadth` were chosen by measurement: `docs/measurements.md`, "BM25 parameters" and
 //! "Breadth of a query". `weighted_query` looks up the words of a query, and `pruning` finds the best chunks.
@@ -80,13 +80,13 @@ pub(crate) struct LengthNorm {
 }
 
 impl LengthNorm {
-    /// The norm of a field that has `terms` terms in total, in a project of `chunks` chunks.
+    /// The norm of a field that has `terms` words in total, in a project of `chunks` chunks.
     pub(crate) fn new(terms: u64, chunks: u64) -> LengthNorm {
         let mean_length = terms.max(1) as f32 / chunks.max(1) as f32;
         LengthNorm { base: K1 * (1.0 - B), per_term: K1 * B / mean_length }
     }
 
-    /// The norm of a text of `length` terms.
+    /// The norm of a text of `length` words.
     #[inline(always)]
     fn for_length(&self, length: u32) -> f32 {
         self.base + self.per_term * length as f32
@@ -205,8 +205,8 @@ fn clause_score(weight: f32, field_weight: f32, norm: f32, frequency: u32) -> f3
 }
 
 /// The weight `breadth · factor · idf / Σ idf` of each word in one field; 0 for words that no chunk contains. Those
-/// count in `Σ idf`, so that a chunk with only the common words of a question gets a low score. `words` yields
-/// (document frequency in the field, factor); `chunks` is the number of live chunks.
+/// count in this `Σ idf`, but not in that of `breadth`, so that a chunk with only the common words of a question gets a
+/// low score. `words` yields (document frequency in the field, factor); `chunks` is the number of live chunks.
 pub(crate) fn word_weights(words: impl Iterator<Item = (u64, f64)>, chunks: u64) -> Vec<f32> {
     let idf = |document_frequency: u64| match document_frequency {
         0 => 0.0,

@@ -65,9 +65,9 @@ impl std::fmt::Debug for TextIndex {
 }
 
 impl TextIndex {
-    /// Opens or creates the index in `directory`, which has no other files. An index that cannot be opened, has another
-    /// format, or has a file with a wrong checksum is renamed to `<name>.damaged-<n>` and replaced by an empty one. The
-    /// returned sentences report that to the operator.
+    /// Opens or creates the index in `directory`, which has no other files. An index that has another format, or with
+    /// files that are missing, contradict each other or have a wrong checksum, is renamed to `<name>.damaged-<n>` and
+    /// replaced by an empty one. The returned sentences report that to the operator. Fails with `Io` if the disk fails.
     pub fn open(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
         let opened = panics::catch(|| TextIndex::open_undamaged(directory, Arc::clone(&memory_table)));
         let reason = match opened {
@@ -109,7 +109,7 @@ impl TextIndex {
     /// changed, and the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         self.with_writer(|writer| {
-            // Some documents are in memory at a time, because they take more memory than their texts.
+            // Only some documents are in memory at a time, because they take more memory than their texts.
             let documents = chunks
                 .chunks(DOCUMENTS_AT_ONCE)
                 .flat_map(|chunks| map_shared(chunks, |chunk| schema::document(chunk, &self.fields, &self.analyzer)));
@@ -149,7 +149,7 @@ impl TextIndex {
     }
 
     /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. Fails with `Invalid` if the set
-    /// belongs to another index.
+    /// belongs to another project.
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         let set = self.memory_table.still_visible(within)?;
         let snapshot = self.snapshot();

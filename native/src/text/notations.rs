@@ -30,6 +30,7 @@ const CLOCK_WORDS: &[&str] =
     &["kl", "klo", "kello", "godz", "ore", "alle", "um", "gegen", "saat", "pukul", "jam", "в", "at", "kell", "om"];
 /// Words that precede a time and say that it is before noon.
 const MORNING: &[&str] = &["午前", "上午", "早上", "凌晨", "오전"];
+/// Words that precede a time and say that it is after noon.
 const AFTERNOON: &[&str] = &["午後", "下午", "晚上", "傍晚", "오후"];
 
 /// A piece of a text that has other notations.
@@ -115,8 +116,8 @@ impl Named {
     }
 }
 
-/// Puts `RAISED` before superscript digits that follow a letter or digit. Must run before normalisation (NFKC), which
-/// turns them into ordinary digits.
+/// Puts `RAISED` before superscript digits that follow a letter or digit, and writes a superscript minus as "-". Must
+/// run before normalisation (NFKC), which turns the digits into ordinary ones.
 pub(crate) fn mark_raised(text: &str) -> Cow<'_, str> {
     if !text.contains(is_raised) {
         return Cow::Borrowed(text);

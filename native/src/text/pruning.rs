@@ -15,8 +15,9 @@ use crate::hit::{BestHits, Hit};
 use crate::text::bm25::{ClauseScorer, WINDOW_DOCS, Window};
 use crate::text::snapshot::Segment;
 
-/// Safety margin that is added to upper bounds of scores. A score is a sum of at most 128 rounded numbers in 0..1, and
-/// its bound is another such sum. Rounding changes their difference by less than this margin.
+/// Safety margin that is added to upper bounds of scores. A score is a sum of rounded numbers, two for each word of the
+/// query, that add up to at most 1; its bound is another such sum. For up to 80 words, rounding changes the difference
+/// of the two by less than this margin.
 const ROUNDING_ERROR_MAX: f32 = 2e-5;
 
 /// A set is small if it has fewer memories than the number of chunks divided by this. For a small set, looking up its

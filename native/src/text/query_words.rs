@@ -17,7 +17,8 @@ pub(crate) struct QueryWord {
     pub(crate) own_df: u64,
     /// Document frequency in context texts.
     pub(crate) context_df: u64,
-    /// Factor in the weight of the word: 1, or less for a spelling correction or the parts of an unknown code.
+    /// Factor in the weight of the word: 1, or less for a spelling correction, the parts of an unknown code, and weak
+    /// parts of a notation that the index has as a whole.
     pub(crate) factor: f64,
 }
 

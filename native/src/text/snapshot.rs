@@ -26,9 +26,9 @@ pub(crate) struct Snapshot {
     pub(crate) stemmings: BTreeSet<Stemming>,
     /// Number of live chunks.
     pub(crate) chunks: u64,
-    /// Total number of terms in the search texts of all live chunks.
+    /// Total number of words in the search texts of all live chunks (`DocumentTerms::words`).
     pub(crate) own_terms: u64,
-    /// Total number of terms in the context texts of all live chunks. For a chunk without a context text, its search
+    /// Total number of words in the context texts of all live chunks. For a chunk without a context text, its search
     /// text counts.
     pub(crate) context_terms: u64,
     /// Cache of the looked-up words (posting lists and document frequencies) of recent queries.
@@ -60,9 +60,9 @@ pub(crate) struct Columns {
     pub(crate) ordinals: Vec<u32>,
     /// Key of the chunk of each document.
     pub(crate) chunk_keys: Vec<u64>,
-    /// Number of terms in the search text of each document.
+    /// Number of words in the search text of each document.
     pub(crate) own_lengths: Vec<u32>,
-    /// Number of terms in the context text of each document; `NO_CONTEXT` if it has none.
+    /// Number of words in the context text of each document; `NO_CONTEXT` if it has none.
     pub(crate) context_lengths: Vec<u32>,
     /// Pairs (chunk key, document number) in ascending order, for binary search.
     by_chunk: Vec<(u64, u32)>,

@@ -132,8 +132,8 @@ impl<One: Automaton<State = u32>> Automaton for AnyOf<One> {
 
 /// Adds the known terms that are at most `edits` edits away from one of the terms and begin with the same character to
 /// `found`. A known term that is near several of them counts once for each. Only the dictionaries of search texts are
-/// searched. Context texts contain no other terms, because they repeat the search texts of neighbours, which are
-/// published in the same call.
+/// searched. Context texts contain no other terms, because they repeat the search texts of neighbours in the same
+/// memory.
 fn find_with_same_first_character(
     snapshot: &Snapshot,
     terms: &[&str],

@@ -20,11 +20,11 @@ use crate::text::query_words::{QueryWord, WordPostings};
 use crate::text::snapshot::Snapshot;
 use crate::text::spelling;
 
-/// Factor in the weight of a corrected word; it is 1 for a word that the index contains (docs/measurements.md,
-/// "Misspelt words").
+/// Factor in the weight of a corrected word and of the parts of an unknown code; it is 1 for most words that the index
+/// contains (docs/measurements.md, "Misspelt words").
 const CORRECTED_WORD_FACTOR: f64 = 0.8;
-/// Factor in the weight of a word that is part of a number or time, if the index has the whole. Alone, the part means
-/// something else.
+/// Factor in the weight of a word that is part of a number, a time or a power, if the index has the whole. Alone, the
+/// part means something else.
 const WEAK_PART_FACTOR: f64 = 0.25;
 /// Maximum number of words of a query that are corrected. Correcting one takes about a millisecond, because it searches
 /// the term dictionaries.

@@ -139,7 +139,7 @@ impl VectorIndex {
     }
 
     /// The `limit` admissible chunks with the highest cosine similarity to a unit query `[dimensions]`, best first.
-    /// Fails with `Invalid` if `check` refuses the query, or if the set belongs to another index.
+    /// Fails with `Invalid` if `check` refuses the query, or if the set belongs to another project.
     pub fn search(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         self.check(query)?;
         let set = self.searcher.memory_table.still_visible(within)?;

@@ -55,8 +55,9 @@ impl SetFile {
         }
     }
 
-    /// Reads the newest of the file in the project's folder and its copies in the folders of sets. Sets a damaged or
-    /// older file aside, and adds a sentence to `repairs`. `None` if there is no valid one.
+    /// Reads the newest of the file in the project's folder and its copies in the folders of sets. Sets damaged files
+    /// aside, and the file in the project's folder if a copy is newer. Adds a sentence to `repairs` for each, and if
+    /// only a copy is there. `None` if there is no valid one.
     pub fn read_newest(directory: &Path, folders: &[String], repairs: &mut Vec<String>) -> Result<Option<SetFile>> {
         let path = directory.join(SET_FILE);
         let mut newest: Option<SetFile> = None;

@@ -272,7 +272,8 @@ impl VectorSets {
 
     /// Begins to build a set of this model beside the live one; does nothing if it is being built already. The set that
     /// is kept for a rollback is used if it has this model. Fails with `Invalid` if the model is live, if a set of
-    /// another model is being built, or if the model is not possible. The live set does not change.
+    /// another model is being built, or if a log cannot store its fingerprint or dimensions. The live set does not
+    /// change.
     pub fn begin(&self, model: VectorModel) -> Result<()> {
         check_fingerprint(&model)?;
         let mut file = self.file();
@@ -341,7 +342,7 @@ impl VectorSets {
     /// Adds vectors to the set that is being built, durably. `chunks` has pairs (chunk key, memory key). A memory must
     /// be given with all of its chunks. Memories whose live chunks are not exactly the given ones are skipped, because
     /// they were changed or removed meanwhile. Returns the number of chunks that were added. Fails with `OtherModel` if
-    /// the set that is being built has another model.
+    /// the set that is being built has another model, and with `Invalid` if none is being built.
     pub fn add(&self, chunks: &[(u64, u64)], given: ModelVectors<'_>) -> Result<usize> {
         let open = self.opened();
         let (Some(model), Some(building)) = (&open.models.building, &open.building) else {
@@ -423,7 +424,7 @@ impl VectorSets {
         Ok(())
     }
 
-    /// Waits until the folders of deleted sets are gone. Searches in progress finish.
+    /// Stops the graph's thread, and waits until the folders of deleted sets are gone. Searches in progress finish.
     pub fn close(&self) {
         self.live().stop_graph();
         self.wait_for_retiring();

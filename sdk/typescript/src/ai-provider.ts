@@ -213,7 +213,7 @@ function completionOf(call: AnswerCall, modelId: string, scope: AnswerScope): Ne
   };
 }
 
-/** The texts of a message; empty for results of tools. @throws MnemeError if a user sends something else */
+/** The texts of a message; empty for results of tools. @throws MnemeError if a user sends a file or an image */
 function messageOf({ role, content }: AnswerCall["prompt"][number]): NewCompletion["messages"] {
   if (role !== "system" && role !== "user" && role !== "assistant") return [];
   if (typeof content === "string") return [{ role, content }];

@@ -75,7 +75,10 @@ const ADD = {
   title: text("a few words"),
 };
 
-/** Tools for `generateText` and `streamText`: `tools: mnemeTools(mneme, { userId })`. */
+/**
+ * Tools for `generateText` and `streamText`: `tools: mnemeTools(mneme, { userId })`.
+ * @throws MnemeError if `filters` is given and the model may store memories, which need not fulfil it
+ */
 export function mnemeTools(mneme: Mneme, { filters, canAdd = true, ...owner }: ToolScope = {}) {
   const scope = { ...owner, ...(filters !== undefined && { filters }) };
   const signalOf = ({ abortSignal }: ToolCallOptions) => (abortSignal === undefined ? {} : { signal: abortSignal });

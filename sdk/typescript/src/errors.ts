@@ -1,5 +1,5 @@
-// Errors of the client. Every error that a call throws is a MnemeError; an answer of the server with a status of 400 or
-// more is an ApiError of a class for its status.
+// Errors of the client. Every error that a call throws is a MnemeError, except the reason of a signal that ends it. An
+// answer of the server with a status of 400 or more is an ApiError of a class for its status.
 
 import type { ErrorBody, Memory } from "./core/index.ts";
 

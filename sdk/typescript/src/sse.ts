@@ -16,7 +16,7 @@ const EVENT_UNITS_MAX = 16 * 1024 * 1024;
 /**
  * Reads events until the stream ends. Comments are skipped.
  * @param silenceMsMax longest time without a byte; the server sends a comment every 5 s
- * @throws BrokenStream
+ * @throws BrokenStream if it is not in the format or goes silent; the error of `body` if the connection breaks
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,

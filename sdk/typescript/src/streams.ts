@@ -23,7 +23,11 @@ abstract class AnswerReader<Event> implements AsyncIterable<Event> {
     this.requestId = stream.requestId;
   }
 
-  /** The events as they arrive. @throws StreamError if it breaks off, ApiError if the server reports a failure */
+  /**
+   * The events as they arrive.
+   * @throws StreamError if the stream breaks off or is damaged; ApiError if the server reports a failure; MnemeError if
+   *   it was read before
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     if (this.#isRead) throw new MnemeError("A stream can be read only once.");
     this.#isRead = true;

@@ -1,5 +1,5 @@
 // Sends one call: builds the request with the generated core, repeats it where that is safe, and turns every failure
-// into an error of errors.ts.
+// into an error of errors.ts, except the reason of a signal that ends the call.
 
 import { type Client, createClient, createConfig } from "./core/client/index.ts";
 import { ApiError, apiError, ConnectionError, errorParts, InvalidAnswerError, TimeoutError } from "./errors.ts";
@@ -133,7 +133,7 @@ export class Transport {
     return { body: data, requestId: requestIdOf(response), close: () => opened?.end() };
   }
 
-  /** The answer of a call whose body is a file. The time limit ends when its body begins. */
+  /** The file that a call answers with. The time limit ends when its body begins. */
   async file(
     run: (core: CoreOptions & { readonly parseAs: "stream" }) => Promise<CoreResult<unknown>>,
     options: CallOptions = {},

@@ -36,9 +36,9 @@ export type MemoryScope = Omit<NewChat, "title">;
 export type ChatListParams = Omit<NonNullable<core.ListChatsData["query"]>, "cursor">;
 /** Which entities a list has. */
 export type EntityListParams = Omit<NonNullable<core.ListEntitiesData["query"]>, "cursor">;
-/** What of an entity to read. */
+/** Whose memories are read for an entity, and how many neighbours at most. */
 export type EntityParams = NonNullable<core.GetEntityData["query"]>;
-/** A name of an entity and what it is the same as; null takes it back. */
+/** A change of an entity: its name, or the entity that it is merged into; null undoes it. */
 export type EntityChange = core.UpdateEntityData["body"];
 /** A user to create or change; null clears a field. */
 export type UserChange = Omit<core.UpsertUserData["body"], "id">;

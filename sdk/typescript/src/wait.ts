@@ -4,9 +4,9 @@ import type { Job, Memory } from "./core/index.ts";
 import { ProcessingError, WaitTimeoutError } from "./errors.ts";
 import { sleep } from "./transport.ts";
 
-/** How long to wait for a memory to become searchable. */
+/** Whether and how long to wait until a memory is searchable, or a job has ended. */
 export interface WaitOptions {
-  /** Waits until the memory is searchable. Default: false. */
+  /** Waits until the memory is searchable, or the job has ended. Default: false. */
   readonly wait?: boolean;
   /** Longest wait in milliseconds. Default: 60,000. */
   readonly waitTimeoutMs?: number;
@@ -55,7 +55,7 @@ export async function untilEnded(
   return latest;
 }
 
-/** The memory, unless its processing failed. @throws ProcessingError */
+/** The memory. @throws ProcessingError if its processing failed */
 export function searchable(memory: Memory): Memory {
   if (memory.status !== "failed") return memory;
   throw new ProcessingError(`${memory.id} could not be processed: ${memory.error?.message ?? "no reason"}`, memory);

@@ -24,7 +24,8 @@ import { RecentPassages } from "./recent-passages.ts";
 
 /**
  * If erasing texts takes longer than REST_AFTER_MS, none are erased for REST_FACTOR times the excess. With a sweep
- * every 30 seconds, erasing takes at most about a sixth of the time. Writes run between its steps.
+ * every 30 seconds, erasing takes about a sixth of the time if one run is long, and always less than a third. Writes
+ * run between its steps.
  */
 const REST_FACTOR = 5;
 const REST_AFTER_MS = 5_000;
@@ -197,9 +198,10 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 
   /**
-   * Erases removed texts from the archive. All texts are written again, so after a long run it does nothing for a
-   * multiple of that time, except with `erasesNow`. So the first purge after a while is erased at once, and many purges
-   * take a small share of the disk's time. Returns whether the archive has nothing of removed texts any more.
+   * Erases removed texts from the archive. All texts are written again, so after a run of more than REST_AFTER_MS it
+   * does nothing for REST_FACTOR times the excess, except with `erasesNow`. So the first purge after a while is erased
+   * at once, and many purges take a small share of the disk's time. Returns whether the archive has nothing of removed
+   * texts any more.
    */
   async #eraseTexts(erasesNow: boolean): Promise<boolean> {
     const startedAt = performance.now();

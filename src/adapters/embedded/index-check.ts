@@ -15,7 +15,7 @@ export interface Comparison extends Differences {
   readonly chunks: number;
   /** Completed memories without an archived chunk. */
   readonly missingTexts: readonly MemoryKey[];
-  /** Memories that own these chunks, which are chunks of completed memories. */
+  /** The completed memories that own these chunks. */
   readonly ownersOf: (chunkKeys: BigUint64Array) => readonly MemoryKey[];
 }
 

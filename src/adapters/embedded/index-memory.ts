@@ -5,7 +5,10 @@ import type { NativeIndex } from "../native/addon-types.ts";
 
 /** Bytes of an open project without data: its thread, file handles, and the readers and writer of its text index. */
 const PROJECT_BYTES = 512 * 1024;
-/** Bytes of a row of the vector index besides 4-bit vector and binary code: keys, log record, range of its memory. */
+/**
+ * Bytes of a row (vector) of the vector index besides its 4-bit vector and its binary code: keys, log record, and a
+ * share of the entry that says which rows a memory has.
+ */
 const ROW_BYTES = 48;
 /** Bytes of a memory: visibility, user, expiry, and attributes in the attribute index. */
 const MEMORY_BYTES = 400;
@@ -14,7 +17,10 @@ const ENTITY_BYTES = 600;
 /** Bytes of a chunk in the text index, whose files are mapped into memory. */
 const TEXT_BYTES = 1_000;
 
-/** Bytes of a chunk in the graph (HNSW): 32 links, and, for one chunk in 16, 18 numbers in upper layers. */
+/**
+ * Bytes of a chunk in the graph (HNSW): 32 links of 4 bytes, and about 5 bytes for the upper layers, which have one
+ * chunk in 16, with 18 numbers of 4 bytes each. Rounded up.
+ */
 const GRAPH_BYTES = 134;
 
 /** Estimate of the memory that an open index takes, in bytes. */

@@ -1,4 +1,5 @@
-// The search legs in the native core: runs them concurrently, and gives each candidate the scores of all.
+// Runs the three search legs (vector search, full text, graph search) in the native core concurrently, and gives each
+// candidate the scores of all.
 
 import type { ChunkKey } from "../../domain/ids.ts";
 import type {

@@ -1,5 +1,5 @@
-// Embedders and rerankers for the server: accepts calls, distributes their texts to the lanes (child processes that run
-// the models), and assembles the results. schedule.ts decides the order of work, calls.ts handles requests and
+// Embedders, rerankers and readers for the server: accepts calls, distributes their texts to the lanes (child processes
+// that run the models), and assembles the results. schedule.ts decides the order of work, calls.ts handles requests and
 // results, and children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
@@ -80,7 +80,7 @@ export interface LanesOptions {
    * come on top.
    */
   readonly memoryBytesMax?: number;
-  /** Maximum number of unanswered calls of priority `query`, reranks included. Default 256. */
+  /** Maximum number of unanswered calls of priority `query`, reranks and readings included. Default 256. */
   readonly queryCallsMax?: number;
   /**
    * Maximum amount of waiting ingest work, in estimated tokens. The call that exceeds the limit is still accepted;
@@ -93,18 +93,21 @@ export interface LanesOptions {
 /** State of all lanes and their queues. */
 export interface LanesStatus {
   readonly lanes: readonly LaneStatus[];
-  /** Number of unanswered calls of priority `query`, reranks included. */
+  /** Number of unanswered calls of priority `query`, reranks and readings included. */
   readonly queryCalls: number;
   /** Amount of waiting ingest work, in estimated tokens. */
   readonly ingestTokens: number;
 }
 
-/** Embedders and rerankers that run on lanes. */
+/** The models that run on lanes. */
 export interface Lanes {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   readonly local: LocalModels;
-  /** Resolves once a lane is up. @throws Fault `model_unavailable` if no lane can start; its cause says why */
+  /**
+   * Resolves once a lane is up.
+   * @throws Fault `model_unavailable` if no lane can load its models (the cause says why), or `close` is called first
+   */
   ready(): Promise<void>;
   status(): LanesStatus;
   /** Ends the lanes. Unanswered calls fail with `model_unavailable`. */
@@ -120,7 +123,7 @@ const BYTES_PER_MODEL_BYTE = 2;
 const QUERY_CALLS_MAX = 256;
 /** Default of `ingestTokensMax`: about 10 seconds of work for two cores, which is enough to keep the lanes busy. */
 const INGEST_TOKENS_MAX = 262_144;
-/** Maximum number of texts of one `query` call, and of passages of one rerank. */
+/** Maximum number of texts of one `query` call, and of passages of one rerank or reading. */
 const QUERY_TEXTS_MAX = 256;
 /**
  * Time limit for the start of a lane. Loading takes 0.3 s, and several times that with a cold disk on a busy machine.
@@ -370,7 +373,10 @@ class LaneGroup implements Lanes {
     return new LaneGpu({ plan: this.gpus, device, retryFirstMs: this.options.gpu?.retryFirstMs, onRetry, onFailure });
   }
 
-  /** Replaces a lane by one that tries the GPU. Returns false if another lane is being replaced or starts. */
+  /**
+   * Replaces a lane by one that tries the GPU. Returns false if it is not up, or if another lane is being replaced or
+   * starts.
+   */
   private replaceForGpu(lane: Lane): boolean {
     const others = this.lanes.filter((other) => other !== lane);
     if (!isUp(lane) || others.some((other) => !isUp(other) && isExpected(other))) return false;
@@ -421,7 +427,8 @@ class LaneGroup implements Lanes {
   }
 
   /**
-   * Queues the units of a call, or refuses it. Settles when all units are answered, a unit fails, or `signal` aborts.
+   * Queues the units of a call, or refuses it. Settles when all units are answered, a unit fails, the deadline passes,
+   * or `signal` aborts.
    */
   private async call(options: CallOptions, unitsOf: (owner: Call) => readonly Unit<Call>[]): Promise<Float32Array> {
     const { priority, share = "", tokensLeft = Number.POSITIVE_INFINITY, rows, width, signal, onBegin } = options;

@@ -77,7 +77,7 @@ export function sha256OfManifest(folder: string): string {
     .digest("hex");
 }
 
-/** Describes a model and what runs it. Its file of references is read only if they are asked for, by a test. */
+/** Describes a model and what runs it. Its file of references is read only when `references` is read. */
 function toFound(model: AnyModelDescription, { runEmbedder, score, read }: LocalModelOptions): FoundModel {
   const width = model.kind === "embedder" ? model.dimensions : 1;
   const common = {

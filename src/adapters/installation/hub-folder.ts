@@ -90,7 +90,7 @@ function prefixesOf(prompts: JsonRecord): JsonRecord {
   return { query: textOf("query"), passage: textOf("passage", "document") };
 }
 
-/** How sentence-transformers pools; null if the folder does not say it. */
+/** How sentence-transformers pools; `output` if the graph does; null if the folder does not say it. */
 async function poolingIn(folder: string): Promise<string | null> {
   const modules = await readJson(join(folder, "modules.json"));
   if (Object.values(modules).some((module) => isRecord(module) && String(module.type).endsWith(".Dense")))
@@ -149,7 +149,7 @@ async function weightsBeside(model: string): Promise<readonly string[]> {
   return names.filter((name) => /\.onnx[._]data(_\d+)?$/.test(name) && /^[\w-][\w.-]*$/.test(name)).sort();
 }
 
-/** A JSON object or list; empty if the file is missing. @throws ModelFilesError if it is something else */
+/** A JSON object or list; empty if the file is missing or too large. @throws ModelFilesError if it is not JSON */
 async function readJson(path: string): Promise<JsonRecord> {
   const text = await readText(path);
   if (text === "") return {};

@@ -1,4 +1,5 @@
-// ModelFiles: brings the files of a model to the folder of added models. sources.ts says where a model can come from.
+// Implements ModelFiles: brings the files of a model to the folder of added models, and removes them. sources.ts says
+// where a model can come from.
 
 import { constants } from "node:fs";
 import { cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -46,7 +47,7 @@ export function createModelFiles(options: ModelFolderOptions): ModelFiles {
     },
     remove: async ({ id, source }) => {
       const folder = join(installedDir, id);
-      // the API names folders from that of the models, also if this is a command that names them from anywhere
+      // A command can name a folder anywhere, but a source that was given to the API is below the folder of the models.
       const named = [await sourceFolder(source, options), await folderBelow([installedDir], source)];
       for (const from of named) if (from !== null && (await isSameFolder(from, folder))) return;
       await rm(folder, { recursive: true, force: true });

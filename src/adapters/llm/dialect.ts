@@ -48,9 +48,9 @@ export class Dialects {
 }
 
 /**
- * Returns a dialect with one field less than the refused one: without the field that the refusal names, otherwise
- * without the field that the fewest endpoints support. null if no field is left to omit, so that the refusal must have
- * another reason.
+ * Returns a dialect that differs from the refused one in one field. If the refusal names `max_completion_tokens`, that
+ * replaces `max_tokens`. Otherwise a field is left out: the one that the refusal names, or the one that the fewest
+ * endpoints support. null if no field is left to change, so that the refusal must have another reason.
  * @param refusal body of the response
  */
 export function simplerDialect(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {

@@ -87,7 +87,7 @@ export function errorCode(body: unknown): string {
   return code === undefined ? "" : ` (${code})`;
 }
 
-/** The path of a model's name, with each segment escaped. @throws LlmError `refused` for `.` and `..` */
+/** The path of a model's name, with each segment escaped. @throws LlmError `refused` for an empty one, `.` and `..` */
 export function modelPath(model: string): string {
   const segments = model.split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {

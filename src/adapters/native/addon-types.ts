@@ -327,8 +327,8 @@ export interface NativeEncoder {
   /**
    * Computes the model's output for sequences. `ids` has the token ids of all sequences one after another, `lengths`
    * the number of tokens of each sequence, and `firstLengths` how many of them belong to its first text. Returns one
-   * row per sequence: a unit vector or a logit. Blocks the calling thread. If `isUrgent` is true and there is only
-   * one sequence, two threads compute it where that is faster.
+   * row per sequence: a unit vector, a logit, or a reader's two logits. Blocks the calling thread. If `isUrgent` is
+   * true and there is only one sequence, two threads compute it where that is faster.
    */
   encode(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array, isUrgent: boolean): Float32Array;
   /**

@@ -1,5 +1,5 @@
-// Typed wrapper of the native core's model encoder, which computes embeddings and reranker logits. Callers decide which
-// models it runs.
+// Typed wrapper of the native core's model encoder, which computes embeddings, logits of rerankers, and readings.
+// Callers decide which models it runs.
 
 import { addon } from "./addon.ts";
 import type { NativeEncoder } from "./addon-types.ts";
@@ -51,8 +51,9 @@ export class ModelEncoder {
   }
 
   /**
-   * Runs the model. Returns one row per sequence: a unit vector (embedder) or one logit (reranker). Blocks the calling
-   * thread for about 0.15 ms per token. A single urgent text uses a second thread for half of its tokens.
+   * Runs the model. Returns one row per sequence: a unit vector (embedder), one logit (reranker) or two (reader).
+   * Blocks the calling thread for about 0.15 ms per token. A single urgent text uses a second thread for half of its
+   * tokens.
    * @throws NativeError with code `invalid` for a token id outside the model's vocabulary
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {

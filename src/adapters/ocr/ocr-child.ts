@@ -13,7 +13,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import { openPictureModels } from "../inference/onnxruntime-pictures.ts";
 import type { JpegRequest, OcrRequest } from "./ocr-protocol.ts";
 
-/** Reads the request on standard input, and writes the texts of the pictures to standard output. */
+/** Reads the request on standard input, and writes the texts or the JPEGs of the pictures to standard output. */
 export async function runOcrChild(): Promise<void> {
   dieWithParent();
   const request = JSON.parse(await Bun.stdin.text()) as OcrRequest | JpegRequest;

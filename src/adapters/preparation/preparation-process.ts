@@ -31,7 +31,7 @@ export interface PreparationProcess extends Preparer {
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly Outcome[]>;
   /** State of the first child for texts that are not large; null before its first start. */
   state(): ChildState | null;
-  /** Number of starts of the children, without the first one of each. */
+  /** Number of starts of the children for texts that are not large, without the first one of each. */
   restarts(): number;
   /** Resident memory of the children when it was last measured, in bytes. */
   rssBytes(): number;

@@ -86,7 +86,7 @@ export class RemoteEndpoints {
     this.#tokens = metrics.counter("mneme_remote_model_tokens_total", "Tokens that remote models counted.", ["model"]);
   }
 
-  /** Why the endpoint cannot be used at the moment, in one sentence; null if it answered last. */
+  /** Why the last call of the endpoint failed, in one sentence; null if it did not, or there was none. */
   problem(remote: RemoteModel): string | null {
     return this.#failures.get(keyOf(remote)) ?? null;
   }

@@ -175,8 +175,8 @@ interface LimitRow {
   readonly sharedWith: readonly string[];
 }
 
-// Rows of the rate limits: first the routes with a limit of their own, then for each method one row for all its other
-// routes.
+// Rows of the rate limits, by method: first the routes whose limit is not the method's most frequent one, then one row
+// for all other routes.
 function limitRows(operations: readonly PlacedOperation[]): readonly LimitRow[] {
   const rows = operations.map(({ method, path, operation }) => ({
     method,

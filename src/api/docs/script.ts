@@ -1,7 +1,7 @@
-// The reference page's script: copy buttons, the server's address in examples, a search in the contents, the current
-// section in the contents, and sending a request with the key of the console.
+// The reference page's script: copy buttons, colours of code, the server's address in examples, a search in the table
+// of contents, a mark on the current section there, and sending a request, by default with the key of the console.
 
-/** The address in examples, which the script replaces by the one of the page. */
+/** The server's address in examples. The script replaces it by the address under which the page was loaded. */
 export const EXAMPLE_ADDRESS = "https://mneme.example";
 
 /** The page's script; the page is complete without it. */
@@ -11,7 +11,7 @@ function element(name, properties) {
   return Object.assign(document.createElement(name), properties);
 }
 
-// The address of this page without its name, also below the path of a proxy, replaces the one in the examples.
+// The page's address without "/docs" replaces the one in examples. It keeps a path under which a proxy serves the page.
 const address = location.href.split(/[?#]/)[0].replace(/\\/docs$/, "");
 for (const code of document.querySelectorAll("pre code")) {
   if (code.textContent.includes(EXAMPLE)) code.textContent = code.textContent.replaceAll(EXAMPLE, address);

@@ -95,7 +95,7 @@ export class CompletionChunks {
     const cited = citedOf(completion.sources);
     const list = this.#style.showsSourceList ? sourceList(cited) : "";
     if (list !== "") yield this.#chunk({ delta: { content: list } });
-    // The sources are on a chunk with a choice, because some clients fail on any other chunk without choices.
+    // This chunk has a choice, because some clients fail on chunks without choices, except for the one with the usage.
     yield this.#chunk({ delta: { annotations: annotationsOf(completion, cited) } }, { mneme: addition(completion) });
     yield this.#chunk({ delta: {}, finish_reason: finishReason(completion) });
     if (this.#style.includesUsage) yield this.#event({ choices: [], usage: usageView(completion.tokens) });

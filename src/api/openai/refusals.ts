@@ -1,5 +1,5 @@
-// Explains why a body is refused, where the schema alone would give an unclear message: parameters of OpenAI that
-// Mneme does not support.
+// Explains why a body is refused, where the schema alone would give an unclear message: unsupported parameters of
+// OpenAI, unknown models, and tokens instead of texts.
 
 import { Fault } from "../../domain/fault.ts";
 import { shortened } from "../../kit/shortened.ts";

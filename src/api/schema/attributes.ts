@@ -80,7 +80,7 @@ function value({ type }: MemoryAttribute): TSchema {
   }
 }
 
-/** A value in an answer that has all attributes. */
+/** A value in answers that name every attribute: null if the memory has no value for it. */
 function shown(attribute: MemoryAttribute): TSchema {
   const isNullable = attribute.setBy !== "server" && attribute.type !== "object";
   return isNullable ? Nullable(value(attribute)) : value(attribute);

@@ -435,7 +435,7 @@ export const SearchResults = Type.Object(
   { $id: "SearchResults" },
 );
 
-/** What an answer used. */
+/** Number of tokens that an answer used. */
 export const TokensUsed = Type.Object({
   tokens_used: Type.Integer({ minimum: 0, description: "by the language model; 0 if none was used" }),
 });

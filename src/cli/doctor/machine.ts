@@ -82,7 +82,7 @@ export function checkClock(dataDir: string, clock: Clock): Finding {
   return warning("clock", `${found} The data was written at ${isoTime(newest)}, which is later.`, advice);
 }
 
-/** Whether a proxy could come between programs on this machine and the server, or the server and others. */
+/** Whether a proxy is set that could come between the server and other programs on this machine. */
 export function checkProxy(environment: Readonly<Record<string, string | undefined>>): Finding {
   const name = "proxy";
   const of = (variable: string) => environment[variable.toLowerCase()] || environment[variable.toUpperCase()];

@@ -14,11 +14,11 @@ export interface StoredFile {
   readonly id: string;
   readonly bytes: number;
   readonly mtimeMs: number;
-  /** Of its content, in hexadecimal digits. */
+  /** SHA-256 of its content, in hexadecimal digits. */
   readonly sha256: string;
 }
 
-/** A file that the server refused, and will refuse until it changes. */
+/** A file that is not sent again until it changes: it is empty or too large, or the server refused it. */
 export interface RefusedFile {
   readonly bytes: number;
   readonly mtimeMs: number;
@@ -53,7 +53,7 @@ export function emptyState(): FolderState {
   return { stored: new Map(), refused: new Map(), mounts: new Set() };
 }
 
-/** The state in a file; empty if there is none, and null if it is damaged. */
+/** The state in a file; empty if there is none, and null if it is damaged or of another version. */
 export function readState(path: string): FolderState | null {
   let text: string;
   try {

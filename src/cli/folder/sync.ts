@@ -96,7 +96,7 @@ export class FolderSync {
 
   /**
    * Looks at the folder once, and does what can be done. Errors of single files are reported, and never stop the rest.
-   * @throws RequestRefused if the server refuses the key; Error if the server cannot be reached
+   * @throws RequestRefused if the server refuses the key or stays busy; Error if it cannot be reached
    */
   async pass(signal?: AbortSignal): Promise<Pass> {
     const counts = { sent: 0, moved: 0, deleted: 0, waiting: 0, left: 0 };
@@ -131,8 +131,8 @@ export class FolderSync {
   }
 
   /**
-   * Lists the files. Returns null, so that nothing is done, if the folder cannot be read, or is empty or not mounted
-   * although it was not before.
+   * Lists the files. Returns null, so that nothing is done, if the folder cannot be read, is empty although files of it
+   * are stored, or is not mounted although it was a mount point before.
    */
   async #look(): Promise<FoundFiles | null> {
     const { root } = this.options;
@@ -226,7 +226,7 @@ export class FolderSync {
     return due;
   }
 
-  /** Stores a file. Returns how; null if the server has it already, or refuses it. */
+  /** Stores a file. Returns how; `waiting` if it changed while it was read; null if it is stored already or refused. */
   async #bring(file: FoundFile, gone: GoneFiles): Promise<"sent" | "moved" | "waiting" | null> {
     const { path, bytes, mtimeMs } = file;
     const { stored, refused } = this.state;
@@ -273,7 +273,8 @@ export class FolderSync {
 
   /**
    * Gives the memory of a file that is gone to this one: of a file with the same content, or of one whose name differs
-   * only by case or Unicode form. Returns the file that is gone; null if there is no such file.
+   * only by case or Unicode form. Returns the file that is gone; null if there is none, or its memory is gone, too, or
+   * another memory has the new path.
    */
   async #move({ path, bytes, mtimeMs }: FoundFile, sha256: string, gone: GoneFiles): Promise<StoredFile | null> {
     const { root } = this.options;
@@ -455,7 +456,7 @@ function nullIfAbsent(error: unknown): null {
   return nullIfMissing(error);
 }
 
-/** Whether further requests would fail, too: the key is refused, or the server does not answer. */
+/** Whether further requests would fail, too: the key is refused, or the server stays busy or does not answer. */
 function isFatal(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 401 || error.status === 403 || error.status === 503;
   return error instanceof Error && error.message.startsWith("No answer from ");

@@ -44,7 +44,8 @@ export type MnemeFilter = Readonly<Record<string, unknown>>;
 
 /**
  * The filter of Mneme for one of mem0.
- * @throws Fault `invalid_filter` whose `param` is the path of the part
+ * @throws Fault `invalid_filter` for what Mneme has no counterpart of, `invalid_request` for a part of the wrong form;
+ *   `param` is the path of the part
  */
 export function mnemeFilterOf(filters: unknown, path = "filters", depth = 0): MnemeFilter {
   if (!isRecord(filters)) throw wrong(path, "an object");

@@ -1,5 +1,5 @@
-// Writes a message as text: header lines, an empty line, the body. Also names its attachments. Used by the readers of
-// EML and MSG.
+// Writes a message as text: header lines with the names of its attachments, an empty line, the body. Also adds the
+// attachments to its parts, each under a name of its own. Used by the readers of EML and MSG.
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
@@ -26,7 +26,7 @@ export interface MessageAttachment {
   readonly filename: string | null;
   readonly mediaType: string | null;
   readonly bytes: Uint8Array;
-  /** Whether it is a picture that the body shows. */
+  /** Whether the body shows it in place. Pictures of this kind are left out. */
   readonly isInline: boolean;
 }
 
@@ -75,7 +75,7 @@ function bodyOf({ text, html }: Message): string {
   return plain.length > shown.length * PLAIN_LONGER_MIN ? plain : shown;
 }
 
-/** Adds the attachments of a message. @throws ContainerRefusal if there are too many */
+/** Adds the attachments of a message. @throws ContainerRefusal if there are too many, or one breaks a rule */
 export async function addAttachments(attachments: readonly MessageAttachment[], parts: Parts): Promise<void> {
   const paths = new Set<string>();
   let pictures = 0;

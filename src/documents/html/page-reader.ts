@@ -323,7 +323,7 @@ export class PageReader implements ElementHandler {
     else if (name === "img") this.#addPicture(flow, alternativeOf(attributes), picture);
   }
 
-  /** @param picture number of the picture among those that the page contains; null if it does not contain it */
+  /** @param picture id of the picture; null if its text is not recognised, because it is elsewhere or too small */
   #addPicture(flow: Flow, alternative: string, picture: string | null): void {
     if (alternative !== "") flow.addAlternative(alternative);
     const recognised = picture === null ? null : this.pictures.text(picture);

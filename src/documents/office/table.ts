@@ -122,7 +122,7 @@ export function isListOfValues(rows: readonly Pick<TableRow, "cells">[]): boolea
     return false;
   const below = rows.slice(1).map(({ cells }) => cells[1]);
   if (below.some((cell) => cell !== undefined && !holdsQuantity(cell) && !NO_VALUE.test(cell.text))) return true;
-  // whether both numbers and times
+  // both numbers and times make a list
   const quantities = below.filter((cell) => cell !== undefined && holdsQuantity(cell));
   return new Set(quantities.map((cell) => cell?.isNumber === true)).size > 1;
 }

@@ -96,7 +96,8 @@ const OTHER = "?";
  * Passes the elements of a part to the handler. Repairs broken nesting. Keeps one element in memory. Of several
  * alternatives (`mc:AlternateContent`), it passes on the first one only.
  * @returns whether the part has any element
- * @throws ReadFailure if the part is cut off, declares a document type (and so entities), or exceeds the budget
+ * @throws ReadFailure if the part is cut off, exceeds the budget, or declares a document type (and so entities) that
+ *   its family does not declare (MAY_DECLARE_TYPE)
  */
 export function readXml(part: XmlPart, handler: XmlHandler, budget: Budget): boolean {
   const reader = new PartReader(part, handler, budget);

@@ -19,8 +19,8 @@ const START = Buffer.from("stream");
 const END = Buffer.from("endstream");
 
 /**
- * Whether any stream of a file exceeds the limit. Ignores pictures, because they are never decompressed. Takes as long
- * as decompressing the streams that are large or compressed twice.
+ * Whether any stream of a file exceeds the limit. Ignores pictures, because reading the text does not decompress them.
+ * Takes as long as decompressing the streams that are large or compressed twice.
  */
 export function hasDecompressionBomb(bytes: Uint8Array): boolean {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,5 +1,6 @@
-// The only file that uses pdf.js: opens a PDF and returns the text runs of each page with their positions. Nothing is
-// rendered, executed or fetched. segments.ts and the files after it build lines, columns and paragraphs.
+// Opens a PDF with pdf.js and returns the text runs of each page with their positions. Nothing is rendered, executed or
+// fetched. pdfjs-rules.ts and pdfjs-pictures.ts use pdf.js for ruling lines and images; segments.ts and the files after
+// it build lines, columns and paragraphs.
 
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { processorMs } from "../processor-time.ts";

@@ -219,7 +219,10 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
   return rows.slice(at, end);
 }
 
-/** Whether a line is aligned with a cell of the table that the last row has none of: its short cells are centred. */
+/**
+ * Whether a line is aligned with a cell of the table, but with none of the last row. Then it is a line of a long cell
+ * of that row, beside which the short cells are centred.
+ */
 function isBesideLabel(line: Row, table: readonly Row[]): boolean {
   const isAligned = ({ segments }: Row) => segments.some(({ left }) => isAlignedLeft(left, line));
   return table.some(isAligned) && !isAligned(table.at(-1) ?? line);

@@ -1,7 +1,7 @@
 // Has a language model extract the attributes of a memory that its caller did not give. prompt.ts writes the prompt,
 // reply.ts parses the reply, kit/keyed-semaphore.ts and kit/circuit-breaker.ts limit calls to an endpoint, and
-// `dailyTokens` limits a project's tokens of a day (UTC). A failure here never fails the memory: missing
-// attributes are then extracted locally.
+// `dailyTokens` and `monthlyTokens` limit a project's tokens. A failure here never fails the memory: missing attributes
+// are then extracted locally, which means without a language model.
 
 import type { AllowedModels, MonthlyTokens } from "../../account/monthly-tokens.ts";
 import type { ProjectId } from "../../domain/ids.ts";
@@ -36,14 +36,14 @@ import { parseReply } from "./reply.ts";
 
 /**
  * Back-pressure: maximum number of memories of a project that wait for a language model, and maximum total length of
- * their texts. When one maximum is reached, no more memories of the project are claimed.
+ * their texts in UTF-16 code units. When one maximum is reached, no more memories of the project are claimed.
  */
 const WAITING_MEMORIES_MAX = 32;
 const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
 /**
- * Maximum total length of the texts that wait for language models, per project and overall. If another text would
- * exceed it, its attributes are extracted locally at once, so that a slow endpoint neither uses up RAM nor delays other
- * projects. A single text that waits alone may be longer.
+ * Maximum total length of the texts that wait for language models, in UTF-16 code units, per project and overall. If
+ * another text would exceed it, its attributes are extracted locally at once, so that a slow endpoint neither uses up
+ * RAM nor delays other projects. A single text that waits alone may be longer.
  */
 const PROJECT_BUFFER_CHARACTERS_MAX = 32 * 1024 * 1024;
 const BUFFER_CHARACTERS_MAX = 128 * 1024 * 1024;
@@ -62,7 +62,7 @@ export interface LlmExtractorDependencies {
   /** Language models of projects that do not configure their own. */
   readonly operator: OperatorLlm;
   readonly monthlyTokens: MonthlyTokens;
-  /** Those of picture descriptions, too. */
+  /** Limits of a project's tokens per day (UTC). The descriptions of pictures count in them, too. */
   readonly dailyTokens: TokenLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -90,7 +90,10 @@ export interface ExtractionContext {
 
 /** A started extraction. */
 type StartedExtraction = {
-  /** Whether attributes that the caller did not give are extracted: the project's setting `smart_ingestion.enabled`. */
+  /**
+   * Whether attributes that the caller did not give are extracted: the project's setting `smart_ingestion.enabled`, or,
+   * for a memory that is only indexed again, whether it has a title.
+   */
   readonly isSmart: boolean;
 } & (
   | {
@@ -224,8 +227,8 @@ export class LlmExtractor {
   }
 
   /**
-   * Calls the endpoint if budget, semaphore and circuit breaker allow it. Returns null if there is no answer; the
-   * memory's progress then says why.
+   * Calls the endpoint if token limits, semaphore and circuit breaker allow it. Returns null if there is no answer; the
+   * memory's progress then says why, unless the job's lease was lost.
    */
   async #callWithinLimits(
     request: ExtractionRequest,

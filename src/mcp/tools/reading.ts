@@ -17,7 +17,7 @@ import { cutNote, ENVELOPE_TOKENS, firstFitting, fitted, LIGHTER, lightened, Max
 import { MemoryResult, memoryResult, PassageResult, passageResult } from "../memory-result.ts";
 import { MemoryIdArgument, READS, type Tool, tool } from "../tool.ts";
 
-/** Default of `max_tokens`. A search result takes about 100 tokens. */
+/** Default of `max_tokens` of the tools that return several items. A search result takes about 100 tokens. */
 const SEARCH_TOKENS = 4_000;
 /** Default of `max_tokens` of get_memory. */
 const MEMORY_TOKENS = 8_000;

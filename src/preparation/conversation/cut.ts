@@ -94,7 +94,7 @@ function* turnRanges(
 
 /**
  * The day of each turn, from the first of these sources that has one: the first line of its session; the given day; the
- * turn itself; the last earlier turn with a day, or else the first later one; the day of creation.
+ * turn itself; the last earlier turn of the session with a day, or else the first later one; the day of creation.
  */
 function daysOf(
   { turns, sessions }: Conversation,

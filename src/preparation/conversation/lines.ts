@@ -16,7 +16,8 @@ const PREAMBLE_LINES_MAX = 3;
 const NAME_WORDS_MAX = 4;
 
 /**
- * If at least this share of the turn heads has a time, a head without a time begins a turn only if its speaker repeats.
+ * If at least this share of the turn heads has a time, a head without a time begins a turn only if its speaker repeats
+ * or is the first one.
  */
 const TIMED_SHARE = 0.8;
 
@@ -111,9 +112,9 @@ function* timesOf(lines: Iterable<Line>): Generator<string> {
 }
 
 /**
- * Returns a function that decides whether the words before a colon are a speaker. Words that repeat, or that have a
- * time next to them, are a speaker. Words that occur once must look like a name and be written like the other speakers:
- * `She said: …` continues the previous turn.
+ * Returns a function that decides whether the words before a colon are a speaker. Words with a time next to them are
+ * one. Others are one if they repeat or come first, unless they are among `NOT_SPEAKERS`. Words that occur once must
+ * look like a name and be written like the first speaker: `She said: …` continues the previous turn.
  */
 function speakerTest(lines: Iterable<Line>): (head: TurnHead) => boolean {
   const counts = new Map<string, number>();
@@ -147,8 +148,9 @@ const SESSION_MARK = /^(?:[[(#*=_–—-]|(?:session|conversation|chat|date|datu
 
 /**
  * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`, `Session 1 (1:56 pm on 8 May,
- * 2023)`; null if the line does not begin a session. The line must contain nothing else. A day without brackets or a
- * label counts only at the beginning of a paragraph: elsewhere it is part of what a speaker says.
+ * 2023)`; null if the line does not begin a session. The line may also contain a time and words such as "started on",
+ * but nothing else. A day without brackets or a label counts only at the beginning of a paragraph: elsewhere it is part
+ * of what a speaker says.
  */
 function sessionStart(content: string, line: Line, order: NumericOrder | null): { readonly day: string | null } | null {
   if (line.end - line.start >= SESSION_UNITS_MAX || !hasDigit(content, line)) return null;

@@ -4,7 +4,7 @@
 export interface ParsedTurn {
   /** Index in `Conversation.sessions`. */
   readonly session: number;
-  /** null for the text before the first speaker. */
+  /** null for the text before the first speaker of a session. */
   readonly speaker: string | null;
   /** The day that is written in this turn itself, as `8 May 2023`; null if there is none. */
   readonly day: string | null;
@@ -21,7 +21,7 @@ export interface ParsedTurn {
 export interface Conversation {
   /** The turns in order: at least one, without overlaps. */
   readonly turns: readonly ParsedTurn[];
-  /** For each session, the day in its first line, written as `8 May 2023`; null if the line has none. */
+  /** For each session, the day in the line that begins it, written as `8 May 2023`; null if there is none. */
   readonly sessions: readonly (string | null)[];
 }
 

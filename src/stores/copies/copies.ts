@@ -35,7 +35,8 @@ export class StoreCopies {
    * The lines of an export, each with its line end. All of them have the state of the project at one moment.
    * @param named id or name of the project; null: the default project
    * @param vectors null: the export has no vectors
-   * @throws Fault `project_not_found`; ExportError if the text of a memory is missing
+   * @throws Fault `project_not_found`, or `invalid_request` for the name of several projects; ExportError if the text
+   *   of a memory is missing, or a file is missing or damaged
    */
   async *export(named: string | null, vectors: VectorReader | null): AsyncGenerator<string> {
     const now = this.stores.clock.now();
@@ -67,7 +68,7 @@ export class StoreCopies {
     return copyOf(await this.stores.takeSnapshot(withIndex), this.stores.clock.now());
   }
 
-  /** Compares pages, rows, texts and uploaded files at one moment. Changes nothing. */
+  /** Compares the pages of the database file, then rows, texts and uploaded files at one moment. Changes nothing. */
   async verify(onProgress: OnVerifyProgress): Promise<Verification> {
     const compared = await this.stores.comparePages?.((done, total) => onProgress("pages", done, total));
     const { pages, damaged } = compared ?? { pages: 0, damaged: [] };
@@ -88,7 +89,7 @@ export class StoreCopies {
 
   /**
    * Stores the records of an export as a new project, completely or not at all.
-   * @throws ExportError if the records cannot be stored, with the number of the record
+   * @throws ExportError if the records cannot be stored
    */
   import(records: AsyncIterable<ExportRecord>): Promise<ImportedProject> {
     return importProject(this.stores, records);

@@ -71,7 +71,7 @@ export class ProjectExport {
 
   /**
    * All records, in the order of EXPORT_TYPES. Parts of a file and vectors follow their memory.
-   * @throws ExportError if the text of a completed memory is missing
+   * @throws ExportError if the text of a completed memory is missing, or a file is missing or damaged
    */
   async *records(): AsyncGenerator<ExportRecord> {
     yield { ...recordOf("project", this.project), settings: settingsOf(this.project) };

@@ -189,7 +189,7 @@ class ProjectImport {
     });
   }
 
-  /** Inserts the rows of a record. Returns false if its id is taken. */
+  /** Inserts the rows of a record. Returns false if they conflict with existing ones, or if its memory is missing. */
   async #insert(session: Session, project: bigint, record: BatchRecord): Promise<boolean> {
     const now = this.#target.clock.now();
     const columns = columnsOf(record);

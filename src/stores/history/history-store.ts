@@ -1,5 +1,5 @@
-// HistoryStore. A page of the history is one statement over texts and relations; the contents of its texts are read
-// after it was cut to its size.
+// Implements HistoryStore. A page of the history is read by one statement over texts and relations; the contents of its
+// texts are read after the page was cut to its size.
 
 import type { Actor, RelationEntry } from "../../domain/history.ts";
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";

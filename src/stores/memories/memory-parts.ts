@@ -1,4 +1,4 @@
-// The memories of the files in a container file: lists them, and counts those that are completed.
+// The memories of the files in a container file, such as an archive: lists them, and counts them by status.
 
 import type { PartCounts } from "../../domain/containers.ts";
 import { invariant } from "../../domain/fault.ts";
@@ -21,7 +21,7 @@ const COUNTS = ({ container, isIn, indexedBy }: Dialect) => `SELECT ${container}
     AND ${LIVE}
   GROUP BY 1, status`;
 
-/** Condition for the live memories of the files in these files, of one project. */
+/** Condition for the memories of the files in these files, of one project. Use it together with `LIVE`. */
 export const IN_CONTAINERS = ({ container, isIn }: Dialect) => `${container} ${isIn("containers", "text")}
   AND ${container} IS NOT NULL AND memories.project_key = $projectKey`;
 

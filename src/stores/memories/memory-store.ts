@@ -1,4 +1,5 @@
-// MemoryStore. Reads by id or key are in reads.ts; lists, intake, changes and deletion are in files of their own.
+// Implements MemoryStore. Reads by id or key are in reads.ts; lists, intake, changes and deletion are in files of their
+// own.
 
 import type { PartCounts } from "../../domain/containers.ts";
 import type { Fault } from "../../domain/fault.ts";

@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../dialect.ts";
 
-/** PostgreSQL. */
+/** How PostgreSQL writes what differs between databases. */
 export const POSTGRES: Dialect = {
   isIn: (list, type = "bigint") => `= ANY($${list}::${type}[])`,
   isNotIn: (list, type = "bigint") => `<> ALL($${list}::${type}[])`,

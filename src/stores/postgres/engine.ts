@@ -73,10 +73,10 @@ const LEASE = `WITH token AS MATERIALIZED (
   RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-/** Tables with content of memories. */
+/** Frees the space of erased rows in the tables that have contents of memories. */
 const VACUUM = "VACUUM memories, waiting_contents, memory_tags, memory_findings, document_facts, message_sources";
 
-/** PostgreSQL. */
+/** StoreEngine on PostgreSQL. */
 export class PostgresEngine implements StoreEngine {
   /** The rows stay locked until the transaction ends. */
   readonly nextJobs = `SELECT given.project_key, next.memory_key, next.content_bytes

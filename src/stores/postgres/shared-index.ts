@@ -1,5 +1,5 @@
-// SharedIndex on PostgreSQL. Triggers number the changes (migration-nodes.ts); publications are stored here under the
-// fencing token of their job.
+// SharedIndex on PostgreSQL. Triggers number the changes (migration-nodes.ts). A publication is stored here only if its
+// job is still held: no later claim, and no newer version.
 
 import { invariant } from "../../domain/fault.ts";
 import type { ChunkKey, MemoryKey, ProjectId } from "../../domain/ids.ts";

@@ -1,6 +1,6 @@
-// RelationStore. A relation is one row: `memory_key` supersedes, refines or duplicates `other_key`, or does not.
-// relation-rows.ts has its consequences for memories. A job is one row; each claim increases its number of attempts, so
-// that the result of an earlier claim is refused.
+// Implements RelationStore. A relation is one row: `memory_key` supersedes, refines or duplicates `other_key`, or, with
+// the kind `none`, has no relation to it. relation-rows.ts has its consequences for memories. A job is one row; each
+// claim increases its number of attempts, so that the result of an earlier claim is refused.
 
 import type { MemoryKey, ProjectId } from "../../domain/ids.ts";
 import type { Superseding } from "../../domain/project.ts";
@@ -223,8 +223,8 @@ export class StoredRelations implements RelationStore {
   }
 
   /**
-   * The relations that can be stored: both memories are as they were when they were compared, no person has said
-   * anything of them, neither has too many, and no circle closes.
+   * The relations that can be stored: the project still wants relations, both memories are as they were when they were
+   * compared, no person has set a relation between them, neither has too many, and no circle closes.
    */
   async #storable({ memory }: RelationJob, found: readonly FoundRelation[]) {
     const keys = [...new Set(found.flatMap(({ key, otherKey }) => [key, otherKey])), memory.key];

@@ -35,7 +35,7 @@ export function fileOf(row: Pick<MemoryRow, "source" | "original_file">): string
   return row.original_file ?? keptFileOf(row);
 }
 
-/** The column `original_file` of a memory whose file has not been read yet. */
+/** The column `original_file` of a memory whose file has not been read yet; null if the file is not kept after that. */
 export function originalOf(upload: ReceivedFile | null): string | null {
   return upload?.isOriginal === true && upload.source !== null ? upload.file : null;
 }

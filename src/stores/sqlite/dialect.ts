@@ -3,7 +3,7 @@
 import { DEFAULT_SETTINGS } from "../../domain/project.ts";
 import type { Dialect } from "../dialect.ts";
 
-/** SQLite. */
+/** How SQLite writes what differs between databases. */
 export const SQLITE: Dialect = {
   isIn: (list) => `IN (SELECT value FROM json_each($${list}))`,
   isNotIn: (list) => `NOT IN (SELECT value FROM json_each($${list}))`,

@@ -36,7 +36,7 @@ const LEASE = `UPDATE memories SET lease = $first + given.key, claimable_at = $c
   RETURNING ${MEMORY_COLUMNS}, memories.content_sha256, memories.lease,
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-/** SQLite. */
+/** StoreEngine on SQLite. */
 export class SqliteEngine implements StoreEngine {
   readonly nextJobs = `SELECT memories.project_key, memories.memory_key, memories.content_bytes
     FROM ${SQLITE.elements("projectKeys")} JOIN memories ON memories.memory_key IN (

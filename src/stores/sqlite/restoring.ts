@@ -72,7 +72,10 @@ export class RestoringDatabase {
     this.#database.prepare<never, NamedValues>(sql).run({ what, done });
   }
 
-  /** @throws StoreError if the table or a column does not exist, or a row is not valid */
+  /**
+   * Inserts rows, and notes `progress` as the number of written parts in the same transaction.
+   * @throws StoreError if the table or a column does not exist, or a row is not valid
+   */
   insert(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[], progress: string): void {
     const sql = this.#insertInto(table, columns);
     this.#database.transaction(() => {

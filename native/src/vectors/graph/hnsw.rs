@@ -27,7 +27,7 @@ pub struct Graph {
     pub(super) layers: Vec<Layer>,
     /// The highest layer that has slots, and its slot in which walks begin: `layer << 32 | slot`.
     entry: AtomicU64,
-    /// Whether the graph has contained all rows at some time, so that searches may use it.
+    /// Whether searches may use the graph: it has contained all rows at some time, or most of them when it was loaded.
     is_complete: AtomicBool,
 }
 

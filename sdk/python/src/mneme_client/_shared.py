@@ -1,4 +1,4 @@
-"""What the synchronous and the asynchronous client share: settings, bodies, repetitions, reading of event streams."""
+"""What the synchronous and the asynchronous client share: settings, bodies, repetitions, event streams, uploads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIRST_PAUSE_SECONDS = 0.5
 _PAUSE_SECONDS_MAX = 8.0
 #: A longer pause that the server asks for (the end of a monthly quota) is not waited for.
 _RETRY_AFTER_SECONDS_MAX = 60.0
-#: Part of the pause by which it is made longer at random, so that clients do not come back all at once.
+#: Maximum share of a requested pause that is added at random, so that clients do not come back all at once.
 _JITTER = 0.25
 #: Longest event of a stream in characters; the sources of an answer take a hundredth of it.
 _EVENT_CHARACTERS_MAX = 16 * 1024 * 1024
@@ -210,7 +210,7 @@ class SentEvent(NamedTuple):
 
 
 class BrokenStreamError(Exception):
-    """A stream that is not in the format."""
+    """A stream that is not in the format, or ends too early."""
 
 
 class EventDecoder:
@@ -277,7 +277,7 @@ class UploadFile:
             self._file = self._file.read()
 
     def open(self) -> CountedFile:
-        """The file from its beginning."""
+        """The file, from the position at which it was given."""
         if isinstance(self._file, (str, os.PathLike)):
             return CountedFile(Path(self._file).open("rb"), self._on_progress, closes=True)
         if isinstance(self._file, (bytes, bytearray)):
@@ -305,7 +305,7 @@ class CountedFile:
         return data
 
     def tell(self) -> int:
-        """Place in the file from its beginning."""
+        """Number of bytes from where the file begins to be read."""
         return int(self._file.tell()) - self._start
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:

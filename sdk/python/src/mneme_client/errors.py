@@ -1,7 +1,7 @@
 """Errors of the client.
 
-Every error that a call raises is a MnemeError. An answer of the server with a status of 400 or more is an ApiError of a
-class for its status.
+Every error that a call raises is a MnemeError, except that of a file to upload that cannot be read. An answer of the
+server with a status of 400 or more is an ApiError of a class for its status.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _document(result: SearchResult) -> Document:
 
 
 class MnemeKeyValueStore(BaseStore[str, Any]):
-    """Keeps JSON values by key, each in a memory that no search with a query finds.
+    """Keeps JSON values by key, each in a memory that no search of a MnemeStore with a query finds.
 
     `namespace` keeps the keys of several stores apart.
     """

@@ -382,7 +382,7 @@ def _text(value: Mapping[str, Any], paths: Iterable[str]) -> str:
 
 
 def _lines(value: Mapping[str, Any]) -> list[str]:
-    """All of a value as lines `name: value`; only the value if there is one."""
+    """All of a value as lines `name: value`; without the name if there is only one."""
     leaves = [*_leaves(value, "")]
     return [leaves[0][1]] if len(leaves) == 1 else [f"{name}: {leaf}" for name, leaf in leaves]
 

@@ -20,9 +20,9 @@ from .core.types import UNSET
 
 #: Longest query that the server takes.
 _QUERY_CHARACTERS_MAX = 8_192
-#: Length of a token of English text, about.
+#: Approximate length of a token of English text.
 _CHARACTERS_PER_TOKEN = 4
-#: Metadata that say where a node is from, and nothing to a model.
+#: Metadata that say where a node is from. They are of no use to a model.
 _ADDRESSES = ["memory_id", "chunk"]
 
 
@@ -152,7 +152,7 @@ class MnemeMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _given(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with a value; the others stay unset."""
+    """The parameters, with UNSET in place of None."""
     return {name: UNSET if value is None else value for name, value in parameters.items()}
 
 

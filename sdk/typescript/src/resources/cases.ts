@@ -22,7 +22,7 @@ export class Cases {
     this.#transport = transport;
   }
 
-  /** Stores a question with the memories that a search should find, or that nothing should be found. */
+  /** Stores a question with the memories that a search should find, or says that it should find nothing. */
   create(newCase: NewCase, options?: WriteOptions): Promise<Case> {
     return this.#transport.call((core) => createCase({ ...core, body: newCase }), "keyed", options);
   }

@@ -26,7 +26,7 @@ export class InstalledModels {
     this.#transport = transport;
   }
 
-  /** Adds a model. Its files are fetched and checked in the background. */
+  /** Adds a model: from files, which are fetched and checked in the background, or on another server (`remote`). */
   add(model: NewInstalledModel, options?: CallOptions): Promise<InstalledModel> {
     return this.#transport.call((core) => addInstalledModel({ ...core, body: model }), "refused", options);
   }

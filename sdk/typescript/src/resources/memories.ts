@@ -112,7 +112,7 @@ export class Memories {
 
   /**
    * Stores the text of a file, up to 100 MB: PDF, Office, OpenDocument, RTF, EPUB, HTML, Markdown, plain text and
-   * source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
+   * source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars, address cards, e-mails and ZIP archives.
    */
   async upload(file: Blob | File, attributes: FileAttributes = {}, options: UploadOptions = {}): Promise<Memory> {
     const named = options.filename === undefined ? file : new File([file], options.filename, { type: file.type });
@@ -191,7 +191,7 @@ export class Memories {
    * Deletes all memories that meet the conditions, from the newest to the oldest. A large deletion goes on after the
    * call: `wait` waits until it has ended. With `matched`, the number from `countMatching`, nothing is deleted if
    * another number matches now.
-   * @throws ConflictError because of `matched`
+   * @throws ConflictError if another number than `matched` matches
    */
   async deleteMatching(
     conditions: DeletionConditions,
@@ -247,7 +247,7 @@ export class Memories {
     return (await this.#transport.call((core) => setRelation({ ...core, path: { id }, body }), "always", options)).data;
   }
 
-  /** Forgets what a person said of two memories. */
+  /** Forgets the relation that `relate` has set. The server may find one again by itself. */
   async forgetRelation(id: string, otherId: string, options?: CallOptions): Promise<void> {
     const query = { memory_id: otherId };
     await this.#transport.remove((core) => forgetRelation({ ...core, path: { id }, query }), options);

@@ -162,7 +162,10 @@ export class DirectoryWriter implements CopySink {
     return Number(row?.[0] ?? 0n);
   }
 
-  /** Checks the stores and moves them to their places. If they do not fit together, nothing is in its place. */
+  /**
+   * Checks the stores and moves them to their places.
+   * @throws StoreError `damaged` if they do not fit together; then nothing was moved
+   */
   async finish(): Promise<void> {
     this.rows.finish();
     await this.#check();
@@ -212,7 +215,10 @@ export class DirectoryWriter implements CopySink {
     }
   }
 
-  /** Compares the rows with the summary, and the texts with the rows: each completed memory has one. */
+  /**
+   * Compares the rows with the summary, and the texts with the rows: each memory has a text if it is completed, or if
+   * it is indexed again and no newer text of it is waiting.
+   */
   async #check(): Promise<void> {
     const { memories } = this.summary.counts;
     const found = this.rows.count("SELECT count(*) AS n FROM memories WHERE deleted_at IS NULL");

@@ -31,7 +31,7 @@ export class Archive implements TextArchive {
   /** Keys that were written or removed since the current rewrite of the tables began; null if there is none. */
   #changedMeanwhile: Set<bigint> | null = null;
   #erasing: Promise<boolean> | null = null;
-  /** Number of calls of `remove`. */
+  /** Number of calls of `remove` and `noteReplaced`. */
   #removals = 0;
   /** Number of free blocks that the last rewrite left; 0 if something was written meanwhile or since. */
   #unfreedBlocks = 0;
@@ -177,9 +177,9 @@ export class Archive implements TextArchive {
   }
 
   /**
-   * Overwrites what `remove` left in the file, if it was called since, and makes the file smaller if much of it is
-   * unused. Writes go on between its steps. Returns whether the file has nothing of removed memories any more; false if
-   * a backup reads the file, or memories were removed meanwhile.
+   * Overwrites what removed and replaced texts left in the file, if there is any of it, and makes the file smaller if
+   * much of it is unused. Writes go on between its steps. Returns whether the file has nothing of such texts any more;
+   * false if a backup reads the file, memories were removed meanwhile, or the file was reopened or is being closed.
    * @throws StoreError if the file cannot be used
    */
   eraseRemoved(): Promise<boolean> {

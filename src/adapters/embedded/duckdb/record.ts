@@ -45,7 +45,11 @@ export function settings(path: string, memoryMaxBytes = MEMORY_BYTES_DEFAULT): R
 const READ_ALL = `SELECT (SELECT sum(hash(memory_key, version, piece) % 7 + strlen(content) + strlen(project_id)) FROM texts),
   (SELECT sum(hash(memory_key, chunk_key, ordinal, range_start, range_end, headings) % 7 + strlen(project_id)) FROM chunks)`;
 
-/** Reads the record of a file without changing the file; null if its schema version is older than the record. */
+/**
+ * Reads the record of a file, and checks all blocks of the tables, without changing the file.
+ * @returns null if the schema version is older than the record, or the record was never written
+ * @throws StoreError if the file cannot be read; `damaged` if a block is damaged
+ */
 export function identify(path: string): Promise<TextsRecord | null> {
   return reading(path, async (connection) => {
     if ((await versionOf(connection)) < VERSION_WITH_COMMIT_NUMBERS) return null;
@@ -66,7 +70,7 @@ export function readTextsBeforeUpgrade(path: string): Promise<SchemaVersions> {
   }));
 }
 
-/** 0: the process that created the file was killed before it had tables. */
+/** The schema version of a file; 0 if the process that created the file was killed before it had tables. */
 async function versionOf(connection: DuckDBConnection): Promise<number> {
   const tables = await connection.run("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
   if (Number((await tables.getRows())[0]?.[0] ?? 0) === 0) return 0;

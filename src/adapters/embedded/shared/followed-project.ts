@@ -173,7 +173,10 @@ export class FollowedProjectIndex extends EmbeddedProjectIndex {
     return this.#opening;
   }
 
-  /** Waits until every change that was committed before this call is applied. @throws Fault `overloaded` */
+  /**
+   * Waits until every change that was committed before this call is applied.
+   * @throws Fault `overloaded` if that takes longer than CURRENT_MS_MAX, `project_not_found` if the project was dropped
+   */
   async untilCurrent(): Promise<void> {
     const committed = await this.#committed();
     if (this.#includes(committed)) return;

@@ -20,7 +20,10 @@ export interface GpuOptions {
 export interface GpuPlan {
   /** Whether the operator asked for GPUs. If so, a GPU that cannot be used is a warning. */
   readonly isRequested: boolean;
-  /** Why no lane can try a GPU; null if lanes can, or if there is no GPU and nobody asked for one. */
+  /**
+   * Why no lane can try a GPU; null if lanes can. Also null if the setting is `cpu`, or if it is `auto` and there is no
+   * driver or no folder with libraries.
+   */
   readonly problem: string | null;
   /** Numbers of the GPUs, which are dealt to the lanes in turns. Empty if all lanes compute on the CPU. */
   readonly devices: readonly number[];

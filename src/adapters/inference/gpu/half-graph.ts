@@ -68,7 +68,7 @@ class Wiring {
 
   /**
    * The float product that computes the same as `rescaling`, a node that multiplies an 8-bit product by the scale of
-   * each row. null if `rescaling` is another kind of node.
+   * each row. null if `rescaling` is another kind of node, or what it rescales has an unknown form.
    */
   productBefore(rescaling: OnnxNode): FloatProduct | null {
     const [left, right] = rescaling.inputs.map((name) => this.#producers.get(name));
@@ -95,6 +95,7 @@ class Wiring {
 
   /**
    * Weights as 32-bit floats `[rows, columns]`: each integer times the scale of its column and the factor of its row.
+   * null if they are stored in another form.
    */
   #weights(integers: string, scales: string, factors: Float32Array | null): OnnxTensor | null {
     const stored = this.model.tensors.get(integers);

@@ -156,10 +156,7 @@ async function fetchOnce(url: string, options: RequestInit): Promise<Response> {
   }
 }
 
-/**
- * The error in the body of a response. If the body is not one of the server's, the error says that a proxy has
- * answered.
- */
+/** The error in the body of a response; `unreadable_answer` if there is none, such as in a proxy's response. */
 export function errorOf(text: string, status: number, statusText: string, headers?: Headers): ApiError {
   const header = Number(headers?.get("retry-after"));
   const wait = header > 0 ? { retry_after_seconds: header } : {};

@@ -101,7 +101,7 @@ export interface Listed<Item> {
   readonly cursor: string | null;
 }
 
-/** Type of the body of each response, by the operation's name; null if it has none. */
+/** Type of the JSON body of each response, by the operation's name; null for no body, a file or a stream. */
 export interface Answers {
   getUsage: Usage;
   listEntities: Listed<Entity>;

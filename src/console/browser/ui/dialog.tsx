@@ -94,7 +94,7 @@ interface Question {
 
 const question = signal<Question | null>(null);
 
-/** Opens a dialog that asks a person to confirm an action that cannot be undone. */
+/** Opens a dialog that asks a person to confirm an action. */
 export function confirm(asked: Question): void {
   question.value = asked;
 }

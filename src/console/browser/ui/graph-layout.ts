@@ -147,7 +147,7 @@ export function fitted(
   return new Map(bodies.map(({ id, x, y }) => [id, { x, y }]));
 }
 
-/** Moves bodies until none overlaps another one, inside of the picture. */
+/** Moves bodies inside of the picture until none overlaps another one, in at most `ROUNDS` rounds. */
 function moveApart(bodies: readonly Body[], { width, height }: Size): void {
   for (let round = 0; round < ROUNDS; round++) {
     let hasMoved = false;
@@ -183,7 +183,7 @@ interface LabelPlace extends Point {
   readonly cost: number;
 }
 
-/** Places of a label around its node, for half of its width: the middle of the label from that of the node. */
+/** Places around a node for the middle of its label, from the middle of the node. @param halfWidth of the label */
 function labelPlaces(radius: number, halfWidth: number, scale: number): readonly LabelPlace[] {
   const places: LabelPlace[] = [];
   for (let at = 0; at < DIRECTIONS; at++) {

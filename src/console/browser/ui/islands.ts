@@ -6,7 +6,10 @@ import { areApart, type Box, boxAround, distanceToBox, isInside, middleOf } from
 import { isWithin, type PlanePoint, type Size } from "./point-field.ts";
 import { areaOf, boundsOf, cornersOf, distanceOf, doOverlap, hullOf } from "./polygons.ts";
 
-/** Greatest distance in pixels between a point of a region and the region's edge; also as a share of the canvas. */
+/**
+ * Distance between the outer points of a region and its edge: the most in pixels, the most as a share of the canvas's
+ * width, and the least in pixels.
+ */
 const GAP = 26;
 const GAP_SHARE = 0.04;
 const GAP_MIN = 10;

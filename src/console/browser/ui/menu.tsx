@@ -11,6 +11,7 @@ export interface MenuItem {
   readonly run: () => unknown;
   readonly checked?: boolean | undefined;
   readonly danger?: boolean | undefined;
+  /** A note after the label, in small print. */
   readonly fine?: string | undefined;
 }
 

@@ -19,6 +19,7 @@ export const WHOLE: Sight = { x: 0, y: 0, zoom: 1 };
 const ZOOM_MAX = 60;
 /** Share of the canvas that stays free around the whole plane. */
 const MARGIN = 0.16;
+/** Maximum of the canvas's longer side divided by its shorter one up to which the plane is stretched to fill it. */
 const STRETCH_MAX = 3.6;
 /** Cells of the grid in which points are looked for, on each side. */
 const CELLS = 64;

@@ -51,6 +51,7 @@ interface PointsProps {
 /** Maximum distance in pixels between the pointer and the point that it highlights. */
 const REACH = 12;
 const NO_REGIONS: readonly ShownRegion[] = [];
+/** Factor by which a button or a key zooms. */
 const STEP = 1.6;
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowUp: [0, 1],

@@ -1,5 +1,5 @@
 // Short messages at the top of the page, where they cover no button that a person needs next. They disappear after the
-// time that reading takes; errors stay until they are closed.
+// time that reading takes; errors stay until they are closed or SHOWN_MAX newer messages have come.
 
 import { signal } from "@preact/signals";
 import { ApiError } from "../core/api.ts";

@@ -29,7 +29,7 @@ const SET_NUMBERS: Readonly<Record<string, string>> = {
   lease: "SELECT setval('lease_tokens', $1::bigint, false)",
 };
 
-/** A text of which further pieces may follow in the next parts. */
+/** A text that is not complete: further pieces of it may follow in the next parts. */
 interface OpenText {
   readonly row: CopiedRow;
   readonly pieces: string[];

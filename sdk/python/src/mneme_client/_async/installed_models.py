@@ -81,7 +81,7 @@ class AsyncInstalledModels:
         return await self._transport.call(retry_installed_model.request(id), InstalledModel.from_dict, options)
 
     async def test(self, id: str, **options: Unpack[CallOptions]) -> ModelTest:  # noqa: A002 name of the API
-        """Let a model compute, and say whether that is what it should."""
+        """Run a model, and check whether its results are right."""
         return await self._transport.call(test_installed_model.request(id), ModelTest.from_dict, options)
 
     async def calibrate(

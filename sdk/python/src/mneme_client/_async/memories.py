@@ -172,7 +172,7 @@ class AsyncMemories:
         **options: Unpack[WriteOptions],
     ) -> Memory:
         """Store the text of a file, up to 100 MB: PDF, Office, OpenDocument, RTF, EPUB, HTML, Markdown, plain text and
-        source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars and address cards.
+        source code, CSV, JSON, XML, YAML, notebooks, subtitles, calendars, address cards, e-mails and ZIP archives.
 
         `file` is a path, bytes, or a binary file. The ending of `filename` decides the format. `on_progress` is called
         with the bytes that were read so far, and all of them. `ocr` (`auto` or `off`) says whether text in pictures
@@ -262,7 +262,7 @@ class AsyncMemories:
         known_at: Moment | Unset = UNSET,
         **options: Unpack[CallOptions],
     ) -> Memory:
-        """Read a memory. `known_at`: with its text and relations of then."""
+        """Read a memory. `known_at`: with its text and relations of that time."""
         request = get_memory.request(id, known_at=moment_of(known_at))
         return await self._transport.call(request, Memory.from_dict, _call_options(options))
 
@@ -500,7 +500,7 @@ class AsyncMemories:
         type: str,  # noqa: A002 name of the API
         **options: Unpack[CallOptions],
     ) -> list[Relation]:
-        """Say what a memory is to another one. Returns the relations of the memory, newest first."""
+        """Set the relation of a memory to another one. Returns the relations of the memory, newest first."""
         body = {"memory_id": memory_id, "type": type}
         listed = await self._transport.call(
             set_relation.request(id), RelationList.from_dict, _call_options(options), body=body
@@ -508,7 +508,7 @@ class AsyncMemories:
         return listed.data
 
     async def forget_relation(self, id: str, memory_id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002
-        """Forget what a person said of two memories."""
+        """Forget the relation that `relate` has set. The server may find one again by itself."""
         await self._transport.remove(forget_relation.request(id, memory_id=memory_id), _call_options(options))
 
     def history(
@@ -677,7 +677,7 @@ class AsyncMemories:
 
 
 def _listed(tags: Sequence[str] | None | Unset) -> Any:
-    """Tags as JSON has them."""
+    """Tags as a list. A text stays as it is, so that the server refuses it."""
     return tags if tags is None or isinstance(tags, (str, Unset)) else [*tags]
 
 

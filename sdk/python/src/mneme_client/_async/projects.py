@@ -173,7 +173,7 @@ class AsyncProjects:
         await self._transport.remove(cancel_project_embedder.request(id), options)
 
     async def forget_previous_embedder(self, id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002
-        """Remove the vectors of the previous embedding model, which are kept for a way back."""
+        """Remove the vectors of the previous embedding model, which are kept for a rollback."""
         await self._transport.remove(forget_previous_embedder.request(id), options)
 
 

@@ -173,7 +173,7 @@ class Projects:
         self._transport.remove(cancel_project_embedder.request(id), options)
 
     def forget_previous_embedder(self, id: str, **options: Unpack[CallOptions]) -> None:  # noqa: A002
-        """Remove the vectors of the previous embedding model, which are kept for a way back."""
+        """Remove the vectors of the previous embedding model, which are kept for a rollback."""
         self._transport.remove(forget_previous_embedder.request(id), options)
 
 

@@ -56,13 +56,13 @@ class Transport:
         options: Mapping[str, object] | None,
         more_headers: Mapping[str, str],
     ) -> bytes:
-        """The answer of a call whose body is a file."""
+        """The file that a call answers with."""
         request = {**request, "headers": more_headers}
         response = self._repeat(request, options, repeatable="always", stream=False)
         return response.content
 
     def remove(self, request: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
-        """A deletion. That nothing is left after an attempt whose answer was lost is a success."""
+        """A deletion. Status 404 is a success after an attempt whose answer was lost."""
         attempts: list[None] = []
         try:
             self._repeat(request, options, repeatable="always", stream=False, attempts=attempts)
