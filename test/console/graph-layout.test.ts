@@ -87,6 +87,53 @@ describe("a graph", () => {
     }
   });
 
+  test("has no link between a label and its node", () => {
+    // a link goes by the node `near` on its right, where it leaves no room for a label and the other sides are taken
+    const nodes = ["near", "up", "down", "left"].map((id) => ({ id, label: "10 March 2026", kind: "date", weight: 1 }));
+    const places = new Map([
+      ["near", { x: 200, y: 200 }],
+      ["up", { x: 212, y: 20 }],
+      ["down", { x: 212, y: 380 }],
+      ["left", { x: 50, y: 200 }],
+    ]);
+    const links = [
+      { from: "up", to: "down", weight: 0.5 },
+      { from: "left", to: "near", weight: 0.5 },
+    ];
+    const place = labelsWithRoom({ nodes, links }, places, { width: 400, height: 400 }, 1).get("near");
+    expect(place === undefined || place.x < 0 || place.crossings > 0).toBe(true);
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
+      const graph = graphOf(18, seed, 14);
+      const size = { width: 546, height: 515 };
+      const laid = fitted(laidOut(graph, new Map()), graph.nodes, size);
+      const labels = labelsWithRoom(graph, laid, size, 1);
+      for (const { id, label } of graph.nodes) {
+        const [at, by] = [laid.get(id), labels.get(id)];
+        if (at === undefined || by === undefined) continue;
+        const half = halfWidth(label);
+        // from the node to the nearest place of its label, in steps
+        const end = {
+          x: Math.max(by.x - half, Math.min(by.x + half, 0)),
+          y: Math.max(by.y - 6, Math.min(by.y + 6, 0)),
+        };
+        for (const { from, to } of graph.links) {
+          const [a, b] = [laid.get(from), laid.get(to)];
+          if (a === undefined || b === undefined || from === id || to === id) continue;
+          const side = (share: number) =>
+            Math.sign((b.x - a.x) * (at.y + end.y * share - a.y) - (b.y - a.y) * (at.x + end.x * share - a.x));
+          if (side(0) === side(1)) continue;
+          const along = Array.from({ length: 801 }, (_, step) => step / 800).some((share) => {
+            const [x, y] = [a.x + (b.x - a.x) * share - at.x, a.y + (b.y - a.y) * share - at.y];
+            const length = Math.hypot(end.x, end.y);
+            const onWay = (x * end.x + y * end.y) / length;
+            return onWay > 1 && onWay < length - 1 && Math.abs(x * end.y - y * end.x) / length < 0.5;
+          });
+          expect([seed, label, from, to, along]).toEqual([seed, label, from, to, false]);
+        }
+      }
+    }
+  });
+
   test("is turned so that its labels cross fewer links, and a large one is not", () => {
     const size = { width: 546, height: 515 };
     const crossed = (graph: ReturnType<typeof graphOf>, angle: number) => {

@@ -35,6 +35,9 @@ function expectClear(wanted: Wanted): ReturnType<typeof placed> {
     expect(isOnIsland).toBe(own !== -1);
     const away = wanted.places.map((place) => distanceToBox(place, boxOf(text, middle)));
     expect(away.indexOf(Math.min(...away))).toBe(at);
+    // directly beside its point, above it or below it, and at no corner
+    const place = wanted.places[at] as PlanePoint;
+    expect([text, place.x === middle.x || place.y === middle.y]).toEqual([text, true]);
     for (const [number, island] of islands.entries()) {
       const on = corners.map((corner) => isOn(island, corner));
       // all four corners are on its own island, and none is on another one

@@ -7,7 +7,7 @@ import { onCanvas, type PlanePoint, type Sight, type Size } from "./point-field.
 
 const LABEL_PIXELS = 12;
 /** Lengths of labels in characters that are tried, on a wide and on a narrow canvas. */
-const LABEL_CHARACTERS = [40, 26] as const;
+const LABEL_CHARACTERS = [40, 32, 26] as const;
 const LABEL_CHARACTERS_NARROW = [24, 16] as const;
 const DIM_ALPHA = 0.6;
 /** Pixels between a selected point and the ring around it. */

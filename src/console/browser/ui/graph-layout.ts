@@ -3,7 +3,7 @@
 
 import Graphology from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
-import { areApart, type Box, boxAround } from "./boxes.ts";
+import { areApart, boxAround, crosses, doCross, nearestIn } from "./boxes.ts";
 import type { Graph } from "./graph-data.ts";
 
 const LABEL_CHARACTERS = 26;
@@ -211,8 +211,9 @@ interface PlacedLabel extends Point {
 }
 
 /**
- * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. Of the
- * places with room a label takes the one that crosses the fewest links and points away from them.
+ * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. No
+ * link goes between a label and its node. Of the places with room a label takes the one that crosses the fewest links
+ * and points away from them.
  */
 export function labelsWithRoom(
   { nodes, links }: Graph,
@@ -243,6 +244,9 @@ export function labelsWithRoom(
       const box = boxOf(place);
       if (box.left < 0 || box.right > width || box.top < 0 || box.bottom > height) return [];
       if (!taken.every((other) => other.id === id || areApart(box, other))) return [];
+      // with a link between them, the label would not look like that of its node
+      const nearest = nearestIn(box, at);
+      if (lines.some(({ from, to, a, b }) => from !== id && to !== id && doCross(at, nearest, a, b))) return [];
       const free = CLEAR / scale;
       const clear = { left: box.left - free, right: box.right + free, top: box.top - free, bottom: box.bottom + free };
       const crossings = lines.filter(({ a, b }) => crosses(clear, a, b)).length;
@@ -269,22 +273,4 @@ function directionAway(at: Point, others: readonly Point[]): Point {
   );
   const length = Math.hypot(sum.x, sum.y);
   return length === 0 ? sum : { x: sum.x / length, y: sum.y / length };
-}
-
-/** Whether a line from one place to another goes through a box (Liang and Barsky). */
-function crosses({ left, right, top, bottom }: Box, a: Point, b: Point): boolean {
-  const [dx, dy] = [b.x - a.x, b.y - a.y];
-  let [enters, leaves] = [0, 1];
-  for (const [step, room] of [
-    [-dx, a.x - left],
-    [dx, right - a.x],
-    [-dy, a.y - top],
-    [dy, bottom - a.y],
-  ] as const) {
-    if (step === 0) {
-      if (room < 0) return false;
-    } else if (step < 0) enters = Math.max(enters, room / step);
-    else leaves = Math.min(leaves, room / step);
-  }
-  return enters <= leaves;
 }

@@ -24,7 +24,7 @@ const OTHERS_AWAY = 1.5;
 /** Pixels that stay free at the edges of the canvas. */
 const EDGE = 3;
 /** Maximum area by which a label makes its region larger, as a share of the canvas. */
-const GROWTH_MAX = 0.035;
+const GROWTH_MAX = 0.05;
 /** Growth in square pixels that a place of a label may cost more for each place that is tried before it. */
 const LATER_COST = 600;
 /** Maximum number of points whose places are compared with regions that grow. */
@@ -231,17 +231,13 @@ function middlesOfFlag(body: readonly PlanePoint[], { height }: Size): readonly 
   return along.sort((one, other) => one.y + FLAG * aside(one) - other.y - FLAG * aside(other));
 }
 
-/** Where the label of a point may stand: beside it, above or below it, and then at an angle. */
+/** Where the label of a point may stand: right, left, above or below. At a corner it would look like another point's. */
 function middlesOfLabel({ x, y }: PlanePoint, width: number, ring: number): readonly PlanePoint[] {
-  const [aside, slanted, above] = [ring + width / 2, width / 2, ring + LINE / 2 - 3];
+  const [aside, above] = [ring + width / 2, ring + LINE / 2 - 3];
   return [
     { x: x + aside, y },
     { x: x - aside, y },
     { x, y: y - above },
     { x, y: y + above },
-    { x: x + slanted, y: y - above },
-    { x: x - slanted, y: y - above },
-    { x: x + slanted, y: y + above },
-    { x: x - slanted, y: y + above },
   ];
 }
