@@ -1,7 +1,8 @@
-// What the console writes into its pictures and histories: labels that differ, names of regions, and changes word by
-// word. Also tests which texts are short enough to leave room for the rest of a memory's page.
+// What the console writes into its pictures and histories: labels that differ, names of regions, lines of charts, and
+// changes word by word. Also tests which texts are short enough to leave room for the rest of a memory's page.
 
 import { describe, expect, test } from "bun:test";
+import { linesUpTo } from "../../src/console/browser/ui/chart-scale.ts";
 import { distinctLabels } from "../../src/console/browser/ui/labels.ts";
 import { regionsOf } from "../../src/console/browser/views/map/regions.ts";
 import { isShort } from "../../src/console/browser/views/memory/short-text.ts";
@@ -70,6 +71,23 @@ describe("regions", () => {
     const japanese = ["港の会議の予定", "港の会議の場所", "港の会議", "港の会議の記録"];
     const found = regionsOf([...points, ...others], [...japanese, ...otherNames]);
     expect(found.some(({ name }) => /港|会議/.test(name))).toBe(true);
+  });
+});
+
+describe("the scale of a chart", () => {
+  test("has few lines at round whole numbers, and the last one is not below the highest value", () => {
+    for (const most of [0, 0.4, 1, 2, 3, 4, 7, 9, 10, 11, 16, 30, 31, 99, 100, 101, 1_234, 45_678.9, 1_000_001]) {
+      const lines = linesUpTo(most);
+      const step = lines[1] ?? 0;
+      expect([most, lines[0]]).toEqual([most, 0]);
+      expect([most, (lines.at(-1) ?? 0) >= most]).toEqual([most, true]);
+      expect([most, lines.length <= 4]).toEqual([most, true]);
+      expect([most, [1, 2, 5].includes(Number(String(step).replace(/0+$/, "")))]).toEqual([most, true]);
+      // the scale ends at its last line, and has the same lines again
+      expect(linesUpTo(lines.at(-1) ?? 0)).toEqual(lines);
+    }
+    expect(linesUpTo(7)).toEqual([0, 5, 10]);
+    expect(linesUpTo(3)).toEqual([0, 1, 2, 3]);
   });
 });
 

@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import { numberText, timeText } from "../core/format.ts";
 import { language, t } from "../core/i18n.ts";
 import { colour, isDark } from "../core/theme.ts";
+import { linesUpTo } from "./chart-scale.ts";
 
 /** One series of values. */
 export interface ChartSeries {
@@ -126,15 +127,14 @@ function optionsOf({ kind, series, width, onHover }: Look): uPlot.Options {
     padding: [12, 8, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: kind === "lines" }, drag: { setScale: false, x: false, y: false } },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(1, (most ?? 0) * 1.1)] } },
+    scales: { x: { time: true }, y: { range: (_, __, most) => [0, linesUpTo(most ?? 0).at(-1) ?? 1] } },
     axes: [
       { ...axis, grid: { show: false }, space: 70 },
       {
         ...axis,
         size: 44,
-        space: 36,
-        values: (_, values) =>
-          values.map((value) => (Number.isInteger(value) || kind === "lines" ? numberText(value) : "")),
+        splits: (_, __, ___, most) => [...linesUpTo(most)],
+        values: (_, values) => values.map((value) => numberText(value)),
       },
     ],
     series: [
