@@ -127,7 +127,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
   testOfAll("what a result should be becomes a case, and a run of all cases shows its figures", async () => {
     await goTo(page, "#/playground?q=When+does+Lena+like+to+meet%3F&modes=hybrid");
-    await page.getByRole("button", { name: "Mark as the expected result" }).first().click();
+    await page.getByRole("button", { name: "Expect this" }).first().click();
     await page.getByRole("button", { name: "Open cases" }).click();
     await page.getByRole("link", { name: "When does Lena like to meet?" }).waitFor();
     await page.getByRole("button", { name: "Run all cases" }).click();

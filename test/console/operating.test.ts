@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { type RemoteStub, startRemote } from "../support/remote-models.ts";
+import { TEST_KEY } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { goTo, type InBrowser, NO_BROWSER, startInBrowser, violationsOf } from "./in-browser.ts";
 
@@ -41,7 +42,10 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await goTo(page, "#/models");
     await page.getByRole("row", { name: "mneme-e5-small" }).getByText("built in").waitFor();
     await page.getByRole("row", { name: "mneme-e5-small" }).getByText("1 project", { exact: true }).waitFor();
-    await page.getByRole("row", { name: "mneme-reranker-minilm-l6" }).getByText("by default").waitFor();
+    await page
+      .getByRole("row", { name: "mneme-reranker-minilm-l6" })
+      .getByText("all projects", { exact: true })
+      .waitFor();
     await page.getByRole("button", { name: "Add a model" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Provider API").selectOption("tei");
@@ -272,7 +276,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe(null);
     // connecting saves it, and tests it again
     await main.getByRole("button", { name: "Connect", exact: true }).click();
-    await page.getByText("In use: openai · not-stored").waitFor();
+    await page.getByText("openai · not-stored writes the answers.").waitFor();
     await page.getByRole("status").getByText("check the API key").waitFor();
     expect(calls.length).toBe(2);
     expect((await shown.mneme.call("GET", "/v1/project")).body.llm.model).toBe("not-stored");
@@ -289,7 +293,7 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
 
     // one that is taken out leaves nothing in the fields
     await goTo(page, "#/settings?tab=llm");
-    await page.getByText("In use: openai · stored").waitFor();
+    await page.getByText("openai · stored writes the answers.").waitFor();
     await page.getByRole("button", { name: "Remove the language model" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("not connected").waitFor();
@@ -364,5 +368,68 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await dialog.getByRole("button", { name: "Done" }).click();
     await page.getByRole("heading", { name: "Users" }).waitFor();
     expect(await page.getByRole("link", { name: "omar" }).count()).toBe(0);
+  });
+
+  test("nothing moves under the finger, no reason is cut, and nothing scrolls inside of a page on a phone", async () => {
+    await shown.mneme.store({
+      content: "Ingrid Solberg met Omar Haddad, Lena Brandt, Ada Lovelace, Alan Turing and Grace Hopper in Bergen.",
+    });
+    const upload = new FormData();
+    upload.append("file", new File(["%PDF-1.7\nbroken"], "scan of the permit.pdf"));
+    const headers = { authorization: `Bearer ${TEST_KEY}` };
+    await shown.mneme.send(
+      new Request("http://mneme.test/v1/memories/upload", { method: "POST", headers, body: upload }),
+    );
+    await until("the broken file is read", async () => {
+      return (await shown.mneme.call("GET", "/v1/memories/count?status=failed")).body.count === 1;
+    });
+    const phone = await shown.open({ at: "#/memories", width: 390 });
+    const rows = phone.locator(".grid-body [role=row]");
+    await rows.filter({ hasText: "scan of the permit.pdf" }).waitFor();
+    const places = () => rows.evaluateAll((all) => all.map((row) => Math.round(row.getBoundingClientRect().top)));
+    const before = await places();
+    await phone
+      .getByRole("checkbox", { name: /^Select / })
+      .nth(1)
+      .check();
+    expect(await places()).toEqual(before);
+    const reason = rows.locator(".reason");
+    expect(await reason.evaluate((one) => one.scrollHeight - one.clientHeight)).toBeLessThanOrEqual(0);
+    const tops = [...before].sort((one, other) => one - other);
+    const low = await reason.evaluate((one) => one.getBoundingClientRect().bottom);
+    expect(tops.filter((top) => top > low).length).toBe(tops.length - 1);
+
+    // the dialog has the same height for a text and for files
+    await goTo(page, "#/memories?add=text");
+    const dialog = page.getByRole("dialog");
+    const heightOf = async (tab: string) => {
+      await dialog.getByRole("tab", { name: tab }).click();
+      await dialog.getByRole("tab", { name: tab, selected: true }).waitFor();
+      return Math.round((await dialog.boundingBox())?.height ?? 0);
+    };
+    expect(await heightOf("Files")).toBe(await heightOf("Text"));
+    await page.keyboard.press("Escape");
+
+    await goTo(phone, "#/graph?q=Ingrid");
+    await phone.getByRole("main").getByRole("button", { name: "Ingrid Solberg", exact: true }).click();
+    const panel = phone.getByRole("region", { name: "Ingrid Solberg" });
+    await panel.getByRole("button", { name: /^All \d/ }).waitFor();
+    expect(await panel.locator(".near-list li").count()).toBe(4);
+    const parts = "[...document.querySelectorAll('.chosen-entity *')]";
+    const inner = await phone.evaluate<number>(
+      `${parts}.filter((one) => getComputedStyle(one).overflowY === "auto").length`,
+    );
+    expect(inner).toBe(0);
+    await panel.getByRole("button", { name: /^All \d/ }).click();
+    expect(await panel.locator(".near-list li").count()).toBeGreaterThan(4);
+
+    // what a finger cannot point at has its name beside it
+    await goTo(phone, "#/playground?q=Who+met+Omar+Haddad%3F&modes=hybrid");
+    for (const name of ["Expect this", "Expect no answer"]) {
+      const button = phone.getByRole("main").getByText(name, { exact: true }).first();
+      await button.waitFor();
+      expect((await button.boundingBox())?.width).toBeGreaterThan(60);
+    }
+    await phone.close();
   });
 });

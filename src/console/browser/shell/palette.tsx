@@ -151,7 +151,7 @@ function Option({ id, command: { label, note, icon: Shown }, match, isSelected, 
       onPointerMove={look}
     >
       <Shown size={16} aria-hidden="true" />
-      <span class="cut" dir="auto">
+      <span class="two-lines" dir="auto">
         {withMatch(label, match)}
       </span>
       {note !== undefined && <span class="fine">{note}</span>}

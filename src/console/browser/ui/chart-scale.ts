@@ -6,7 +6,7 @@ const STEPS_MAX = 3;
 /** Sizes of a step, times a power of ten. */
 const SIZES = [1, 2, 5, 10];
 
-/** The values at which a chart has lines, from 0 up. The last one is at least `most`, and the steps are whole numbers. */
+/** The values at which a chart has lines, from 0 up, in steps of a whole number. The last one is at least `most`. */
 export function linesUpTo(most: number): readonly number[] {
   const least = Math.max(1, most) / STEPS_MAX;
   const power = Math.max(1, 10 ** Math.floor(Math.log10(least)));

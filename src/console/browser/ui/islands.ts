@@ -231,7 +231,7 @@ function middlesOfFlag(body: readonly PlanePoint[], { height }: Size): readonly 
   return along.sort((one, other) => one.y + FLAG * aside(one) - other.y - FLAG * aside(other));
 }
 
-/** Where the label of a point may stand: right, left, above or below. At a corner it would look like another point's. */
+/** Where the label of a point may stand: right, left, above, below. At a corner it would look like another point's. */
 function middlesOfLabel({ x, y }: PlanePoint, width: number, ring: number): readonly PlanePoint[] {
   const [aside, above] = [ring + width / 2, ring + LINE / 2 - 3];
   return [

@@ -115,7 +115,7 @@ function Turns({ chat: kept, keepsChats, onChat, onDeleted }: TurnsProps) {
           )
         }
       />
-      {turns.length === 0 ? <Examples ask={ask} /> : null}
+      {turns.length === 0 && first === "" && <Examples ask={ask} />}
       <ol class="list turns">
         {turns.map((turn, at) => (
           <li key={at} class="turn">

@@ -149,7 +149,7 @@ function MemoryName({ id }: { readonly id: string }) {
   );
   if (!mayRead || memory.error !== undefined) return <code class="fine cut">{id}</code>;
   return (
-    <a class="cut" dir="auto" href={to(["memories", id])} title={id}>
+    <a class="two-lines" dir="auto" href={to(["memories", id])} title={id}>
       {memory.value == null ? "…" : nameOf(memory.value)}
     </a>
   );

@@ -122,15 +122,19 @@ function Latest({ all, hasAll, other, setOther }: LatestProps) {
               onValue={setOther}
               options={comparable.map((run) => {
                 const title = nameOf(run, hasAll ? numberOf(run) : null);
-                return [run.id, `${title} · ${exactTimeText(run.created_at)} · ${modesText(run)}`] as const;
+                return [run.id, `${title} · ${modesText(run)} · ${exactTimeText(run.created_at)}`] as const;
               })}
             />
           </div>
         )}
       </div>
       {isRunning ? <Progress run={newest} /> : <Verdict latest={latest} before={compared} />}
-      {compared !== undefined && <Changes latest={latest} before={compared} />}
-      <div class="table-frame">
+      {compared !== undefined && (
+        <div class={isRunning ? "outdated" : ""}>
+          <Changes latest={latest} before={compared} />
+        </div>
+      )}
+      <div class={isRunning ? "table-frame outdated" : "table-frame"}>
         <table class="figures">
           <caption class="aside">{t("Results by mode")}</caption>
           <thead>

@@ -105,7 +105,9 @@ function Callers() {
                   {key.name}
                 </span>
                 {isCurrent(key) && <Badge tone="accent">{t("this session")}</Badge>}
-                {key.last_client !== null && <Badge>{key.last_client}</Badge>}
+                {key.last_client !== null && (
+                  <Badge>{key.last_client.startsWith("Mozilla/") ? t("browser") : key.last_client}</Badge>
+                )}
                 <span class="fine">{key.last_used_at === null ? t("not yet") : <Ago time={key.last_used_at} />}</span>
               </li>
             ))}

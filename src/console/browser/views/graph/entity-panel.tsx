@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../../core/api.ts";
-import type { Entity } from "../../core/calls.ts";
-import { countText } from "../../core/format.ts";
+import type { Entity, EntitySurroundings } from "../../core/calls.ts";
+import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
 import { useResource } from "../../core/resource.ts";
 import { setFilters, to } from "../../core/router.ts";
@@ -12,6 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { tokenOfKind } from "../../ui/graph-data.ts";
 import { Ellipsis, GitMerge, Pencil, Share2, Undo2, X } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
+import { useIsNarrow } from "../../ui/narrow.ts";
 import { Badge, Card, Meter } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -34,6 +35,49 @@ function Passage({ memoryId, content }: { readonly memoryId: string; readonly co
         </p>
       )}
     </li>
+  );
+}
+
+/** Number of neighbours that are shown at first, and on a phone, where passages would be far below them. */
+const NEIGHBOURS = 14;
+const NEIGHBOURS_NARROW = 4;
+
+/** The neighbours with the strength of the connection: the strongest ones, or all. */
+function Neighbours({
+  all,
+  open,
+}: {
+  readonly all: EntitySurroundings["neighbours"];
+  readonly open: (id: string) => void;
+}) {
+  const [isWhole, setIsWhole] = useState(false);
+  const isNarrow = useIsNarrow();
+  const shown = isWhole ? all : all.slice(0, isNarrow ? NEIGHBOURS_NARROW : NEIGHBOURS);
+  return (
+    <div class="stack tight">
+      <div class="row between">
+        <h3>{t("Neighbours")}</h3>
+        <span class="fine">{t("Strength")}</span>
+      </div>
+      <ul class="list near-list">
+        {shown.map((near) => (
+          <li key={near.id}>
+            <button type="button" class="link cut" dir="auto" onClick={() => open(near.id)}>
+              {near.name}
+            </button>
+            <Meter label={t("Strength of the connection")} share={near.weight} />
+            <span class="fine number">{Math.round(near.weight * 100)} %</span>
+          </li>
+        ))}
+      </ul>
+      {shown.length < all.length && (
+        <div class="row">
+          <Button size="small" run={() => setIsWhole(true)}>
+            {t("All {n}", { n: numberText(all.length) })}
+          </Button>
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -99,25 +143,7 @@ export function EntityPanel({ id, userId, open, close }: EntityPanelProps) {
                 {t("Path to another entity")}
               </Button>
             </div>
-            {value.neighbours.length > 0 && (
-              <div class="stack tight">
-                <div class="row between">
-                  <h3>{t("Neighbours")}</h3>
-                  <span class="fine">{t("Strength")}</span>
-                </div>
-                <ul class="list near-list">
-                  {value.neighbours.slice(0, 14).map((near) => (
-                    <li key={near.id}>
-                      <button type="button" class="link cut" dir="auto" onClick={() => open(near.id)}>
-                        {near.name}
-                      </button>
-                      <Meter label={t("Strength of the connection")} share={near.weight} />
-                      <span class="fine number">{Math.round(near.weight * 100)} %</span>
-                    </li>
-                  ))}
-                </ul>
-              </div>
-            )}
+            {value.neighbours.length > 0 && <Neighbours key={id} all={value.neighbours} open={open} />}
             <div class="stack tight">
               <h3>{t("Passages")}</h3>
               <ul class="list passage-list">

@@ -88,15 +88,17 @@ function TextForm({ isPage, attributes, onStored, close, children }: TextFormPro
           autofocus
         />
       ) : (
-        <Field
-          name="content"
-          label={t("Text")}
-          lines={7}
-          placeholder={t("Lena prefers meetings before noon.")}
-          value={text}
-          onValue={setText}
-          autofocus
-        />
+        <div class="adding">
+          <Field
+            name="content"
+            label={t("Text")}
+            lines={7}
+            placeholder={t("Lena prefers meetings before noon.")}
+            value={text}
+            onValue={setText}
+            autofocus
+          />
+        </div>
       )}
       {children}
     </Form>

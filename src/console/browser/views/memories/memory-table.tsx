@@ -9,16 +9,19 @@ import type { Pages } from "../../core/resource.ts";
 import { filterOf, setFilters, to } from "../../core/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { ArrowDown, ArrowUp } from "../../ui/icons.ts";
+import { useIsNarrow } from "../../ui/narrow.ts";
 import { Ago, Badge } from "../../ui/pieces.tsx";
 import { Problem, Skeleton } from "../../ui/states.tsx";
 import { nameOf } from "../shared/memory-names.ts";
 import { StatusBadge } from "../shared/status.tsx";
 import { COLUMNS, type MemoryColumn } from "./columns.tsx";
-import { useIsNarrow, useVirtual } from "./rows.ts";
+import { useVirtual } from "./rows.ts";
 
 const ROW_PX = 48;
 /** Height of a row on a narrow window, where it is a title with a line of attributes. */
 const CARD_PX = 68;
+/** What the reason of a failure adds, which has up to two lines. */
+const REASON_PX = 18;
 const HEAD_PX = 38;
 /** Number of rows before the end at which the next page is loaded. */
 const ROWS_AHEAD = 30;
@@ -97,7 +100,9 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const isNarrow = useIsNarrow();
   const rowPx = isNarrow ? CARD_PX : ROW_PX;
-  const virtual = useVirtual(frame, rows.length, rowPx);
+  const heightOf = (row: number) => rowPx + (rows[row]?.error === undefined ? 0 : REASON_PX);
+  const failed = rows.flatMap(({ error }, at) => (error === undefined ? [] : [at]));
+  const virtual = useVirtual(frame, rows.length, heightOf, `${rowPx} ${failed.join(" ")}`);
   const seenLast = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {
     if (onEnd !== null && (frame.current?.scrollTop ?? 0) > 0 && seenLast >= rows.length - ROWS_AHEAD) onEnd();
@@ -141,7 +146,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
       }}
     >
       <div class="grid-inner" role="presentation">
-        <div role="rowgroup" class={selected.size > 0 ? "grid-head with-selection" : "grid-head"}>
+        <div role="rowgroup" class="grid-head">
           <div role="row" class="grid-row" style={template} aria-rowindex={1}>
             {onSelected !== null && (
               <div role="columnheader" class="tick">
@@ -169,7 +174,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
           </div>
         </div>
         <div role="rowgroup" class="grid-body" style={{ height: `${virtual.getTotalSize()}px` }}>
-          {virtual.getVirtualItems().map(({ index, start }) => {
+          {virtual.getVirtualItems().map(({ index, start, size }) => {
             const memory = rows[index];
             if (memory === undefined) return null;
             const name = nameOf(memory);
@@ -179,7 +184,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                 role="row"
                 aria-rowindex={index + 2}
                 class={`grid-row ${selected.has(memory.id) ? "selected" : ""}`}
-                style={{ ...template, transform: `translateY(${start}px)`, height: `${rowPx}px` }}
+                style={{ ...template, transform: `translateY(${start}px)`, height: `${size}px` }}
               >
                 {onSelected !== null && (
                   <div role="cell">
@@ -203,11 +208,10 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
                     >
                       {name}
                     </a>
-                    {!isNarrow && !hasStatus && memory.status !== "completed" && <StatusBadge memory={memory} />}
+                    {(isNarrow || !hasStatus) && memory.status !== "completed" && <StatusBadge memory={memory} />}
                     {memory.superseded_by !== null && <Badge>{t("superseded")}</Badge>}
                   </span>
-                  {!isNarrow && memory.error !== undefined && <Reason memory={memory} />}
-                  {isNarrow && <MetaLine memory={memory} />}
+                  {memory.error !== undefined ? <Reason memory={memory} /> : isNarrow && <MetaLine memory={memory} />}
                 </div>
                 {shown.map(({ name: column, cell }) => (
                   <div key={column} role="cell" class="cut" dir="auto">
@@ -226,7 +230,7 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
 /** Why a memory failed. */
 function Reason({ memory: { error } }: { readonly memory: Memory }) {
   return (
-    <span class="fine cut reason" title={error?.message}>
+    <span class="fine two-lines reason" dir="auto" title={error?.message}>
       {error?.message}
     </span>
   );
@@ -235,16 +239,9 @@ function Reason({ memory: { error } }: { readonly memory: Memory }) {
 /** The attributes of a memory in one line. */
 function MetaLine({ memory }: { readonly memory: Memory }) {
   return (
-    <span class="meta-line fine">
-      {memory.status !== "completed" && <StatusBadge memory={memory} />}
-      <span class="cut" dir="auto">
-        {memory.error?.message ?? (
-          <>
-            <Ago time={memory.created_at} />
-            {[memory.type, memory.userId, ...(memory.tags ?? [])].map((part) => part && ` · ${part}`)}
-          </>
-        )}
-      </span>
+    <span class="fine cut" dir="auto">
+      <Ago time={memory.created_at} />
+      {[memory.type, memory.userId, ...(memory.tags ?? [])].map((part) => part && ` · ${part}`)}
     </span>
   );
 }

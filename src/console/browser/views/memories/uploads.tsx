@@ -70,7 +70,7 @@ export function Uploads({ attributes, onStored, close, children }: UploadsProps)
   return (
     <div class="stack">
       <div
-        class={`drop ${isOver ? "over" : ""}`}
+        class={`drop adding ${isOver ? "over" : ""}`}
         onDragOver={(event) => {
           event.preventDefault();
           setIsOver(true);
@@ -121,7 +121,7 @@ export function Uploads({ attributes, onStored, close, children }: UploadsProps)
         </ul>
       )}
       {children}
-      <ul class="list stack tight" aria-live="polite">
+      <ul class="list stack tight transfers" aria-live="polite">
         {transfers.map((transfer) => (
           <li key={transfer.id} class="transfer">
             <FileText size={18} aria-hidden="true" />

@@ -77,6 +77,9 @@ export default function Models() {
                       key={model.id}
                       model={model}
                       heads={heads}
+                      isOnlyOne={all.every(
+                        ({ task, id, used_by }) => task !== model.task || id === model.id || used_by.length === 0,
+                      )}
                       projects={projects.value ?? (projects.error === undefined ? null : new Map())}
                       onChanged={models.reload}
                     />
@@ -109,12 +112,14 @@ function isInProgress({ status, calibration_job: job }: InstalledModel): boolean
 interface ModelRowProps {
   readonly model: InstalledModel;
   readonly heads: readonly string[];
+  /** Whether no project uses another model for the same task. */
+  readonly isOnlyOne: boolean;
   /** Names of projects by id; null: they are being read. */
   readonly projects: ReadonlyMap<string, string> | null;
   readonly onChanged: () => void;
 }
 
-function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
+function ModelRow({ model, heads, isOnlyOne, projects, onChanged }: ModelRowProps) {
   const { id, task, kind, dimensions, tokens_max: tokens, languages, licence, source, remote } = model;
   const about = [
     t(KINDS[kind]),
@@ -124,7 +129,7 @@ function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
   const origin = remote === null ? source : `${remote.api} · ${remote.base_url} · ${remote.model}`;
   const cells = [
     t(TASKS[task]),
-    <UsedBy key="users" model={model} projects={projects} />,
+    <UsedBy key="users" model={model} isOnlyOne={isOnlyOne} projects={projects} />,
     <span class="badges" key="status">
       <ModelState model={model} />
       {task !== "read" && <CalibrationState model={model} />}
@@ -161,11 +166,18 @@ function ModelRow({ model, heads, projects, onChanged }: ModelRowProps) {
   );
 }
 
+type UsedByProps = Pick<ModelRowProps, "model" | "isOnlyOne" | "projects">;
+
 /** How many projects use a model, and their names. */
-function UsedBy({ model: { used_by: users, kind, task }, projects }: Pick<ModelRowProps, "model" | "projects">) {
+function UsedBy({ model: { used_by: users, kind, task }, isOnlyOne, projects }: UsedByProps) {
   if (users.length === 0) {
     if (kind !== "built_in" || task === "embed") return <span class="fine">{t("no project")}</span>;
-    return <span title={t("Projects that have chosen no other one use it.")}>{t("by default")}</span>;
+    return (
+      <span class="stack-lines" title={t("Projects that have chosen no other one use it.")}>
+        <span>{isOnlyOne ? t("all projects") : t("all other projects")}</span>
+        <span class="fine">{t("by default")}</span>
+      </span>
+    );
   }
   const names = users.slice(0, NAMED_USERS).map((user) => projects?.get(user) ?? user);
   const others = users.length - names.length;

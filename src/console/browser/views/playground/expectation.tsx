@@ -23,15 +23,17 @@ export function Expectation({ query, userId, memoryId }: ExpectationProps) {
     await call("createCase", { body: { query, expected, ...(userId !== "" && { userId }) } });
     toast(t("The case was stored."), { label: t("Open cases"), run: () => go(["cases"]) });
   };
-  const label = memoryId === null ? t("Mark: no answer expected") : t("Mark as the expected result");
+  const label = memoryId === null ? t("Expect no answer") : t("Expect this");
   return (
     <Button
       kind="ghost"
       size="small"
+      class="expectation"
       icon={memoryId === null ? CircleSlash : Target}
-      label={label}
       title={`${label}. ${t("Stores the question as a case, which can be run again after a change")}`}
       run={store}
-    />
+    >
+      {label}
+    </Button>
   );
 }

@@ -187,8 +187,8 @@ function Understood({ explain: { time, evidence } }: { readonly explain: Explana
     <div class="understood">
       {time !== undefined && (
         <p>
-          <Badge tone="accent">{t("Time")}</Badge> “{time.expression}”: {spanText(time)}
-          <span class="fine"> {t("Passages from this time rank higher.")}</span>
+          “{time.expression}”: {spanText(time)}
+          <span class="fine understood-note">{t("Passages from this time rank higher.")}</span>
         </p>
       )}
       {typeof evidence === "number" && (

@@ -133,14 +133,22 @@ function Choices({ current, project, onProject, onChanged }: ChoicesProps) {
     const { data } = await call("listInstalledModels", { query: { limit: 100 }, signal });
     const ready = data.filter(({ status }) => status === "ready");
     const idsOf = (wanted: string) => ready.filter(({ task }) => task === wanted).map(({ id }) => id);
-    return { embedders: idsOf("embed"), rerankers: idsOf("rerank") };
+    const builtIn = ready.filter(({ task, kind }) => task === "rerank" && kind === "built_in");
+    return {
+      ...{ embedders: idsOf("embed"), rerankers: idsOf("rerank") },
+      defaultReranker: builtIn.length === 1 ? (builtIn[0]?.id ?? null) : null,
+    };
   }, []);
   return (
     <Loaded from={models} lines={2}>
-      {({ embedders, rerankers }) => (
+      {({ embedders, rerankers, defaultReranker }) => (
         <>
           <EmbedderForm current={current} models={embedders} onChanged={onChanged} />
-          <RerankerForm project={project} models={rerankers} onProject={onProject} />
+          <RerankerForm
+            {...{ project, onProject }}
+            models={rerankers}
+            byDefault={defaultReranker === null ? t("Default") : t("Default ({model})", { model: defaultReranker })}
+          />
         </>
       )}
     </Loaded>
@@ -185,9 +193,11 @@ function EmbedderForm({ current, models, onChanged }: CurrentProps & { readonly 
 
 interface RerankerFormProps extends EmbedderSettingsProps {
   readonly models: readonly string[];
+  /** What the choice of no model is called. */
+  readonly byDefault: string;
 }
 
-function RerankerForm({ project, models, onProject }: RerankerFormProps) {
+function RerankerForm({ project, models, byDefault, onProject }: RerankerFormProps) {
   const [model, setModel] = useState(project.reranker ?? "");
   return (
     <Form
@@ -205,7 +215,7 @@ function RerankerForm({ project, models, onProject }: RerankerFormProps) {
         label={t("Reranker")}
         value={model}
         onValue={setModel}
-        options={[["", t("Default")], ...models.map((one) => [one, one] as const)]}
+        options={[["", byDefault], ...models.map((one) => [one, one] as const)]}
         hint={t("The default is the one that belongs to the embedding model.")}
       />
     </Form>

@@ -133,7 +133,7 @@ function Data({ project }: { readonly project: Project }) {
           <div>
             <dt>
               {t("Delete the project")}
-              <p class="hint">{t("With all its data, from the list of projects, while another one is open.")}</p>
+              <p class="hint">{t("Open another project first. Then delete this one in the list of projects.")}</p>
             </dt>
             <dd>
               <LinkButton href="#/projects" icon={FolderKanban}>

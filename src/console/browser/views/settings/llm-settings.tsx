@@ -71,6 +71,9 @@ export function LlmSettings({ project, save }: SettingsProps) {
       icon={Sparkles}
       actions={
         <>
+          {!isChanged && (
+            <Badge tone={isUsed ? "good" : "neutral"}>{isUsed ? t("connected") : t("not connected")}</Badge>
+          )}
           {(isUsed || isChanged) && <SavedState isSaved={!isChanged} />}
           {isUsed && (
             <Button
@@ -85,17 +88,9 @@ export function LlmSettings({ project, save }: SettingsProps) {
       }
     >
       <p class="card-text">
-        {isUsed ? (
-          <>
-            <Badge tone="good">{t("In use: {model}", { model: `${llm.provider} · ${llm.model}` })}</Badge>{" "}
-            {t("It writes the answers.")}
-          </>
-        ) : (
-          <>
-            <Badge>{t("not connected")}</Badge>{" "}
-            {t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}
-          </>
-        )}
+        {isUsed
+          ? t("{model} writes the answers.", { model: `${llm.provider} · ${llm.model}` })
+          : t("Optional. Without one, answers quote passages, and attributes are extracted by rules.")}
       </p>
       <Form
         label={t("Language model")}
@@ -211,10 +206,13 @@ function Tested({ test: { fallbacks, ...first } }: { readonly test: LlmTest }) {
   return (
     <div class="stack tight tested" role="status">
       {[first, ...fallbacks].map(({ ok, provider, model, ms, message }, index) => (
-        <p class={ok ? "fine" : "field-error"} key={`${index} ${provider} ${model}`}>
-          <Badge tone={ok ? "good" : "bad"}>{`${provider} ${model ?? ""}`}</Badge> {message}{" "}
-          {ok && t("{n} ms", { n: numberText(ms) })}
-        </p>
+        <div class="stack-lines" key={`${index} ${provider} ${model}`}>
+          <p class="row">
+            <Badge tone={ok ? "good" : "bad"}>{`${provider} ${model ?? ""}`}</Badge>
+            {ok && <span class="fine number">{t("{n} ms", { n: numberText(ms) })}</span>}
+          </p>
+          <p class={ok ? "fine" : "field-error"}>{message}</p>
+        </div>
       ))}
     </div>
   );

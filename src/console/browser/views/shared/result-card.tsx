@@ -55,7 +55,6 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
             <MarkedText text={result.content} query={query} href={href} />
           </div>
         )}
-        {actions}
         <span class="score number" title={t("Score, 0 to 1")}>
           {result.score.toFixed(3)}
         </span>
@@ -66,7 +65,7 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
         </p>
       )}
       {isTitled && <MarkedText text={result.content} query={query} />}
-      <p class="badges">
+      <div class="badges">
         {about.map((text) => (
           <Badge key={text as string}>{text}</Badge>
         ))}
@@ -79,7 +78,8 @@ export function ResultCard({ result, query, rank, actions }: ResultCardProps) {
             {t("superseded by a newer memory")}
           </a>
         )}
-      </p>
+        {actions}
+      </div>
       {result.explain && <Signals explain={result.explain} rank={rank} />}
     </article>
   );

@@ -10,7 +10,7 @@ import { useResource } from "../../core/resource.ts";
 import { server } from "../../core/server.ts";
 import { rights } from "../../core/session.ts";
 import type { Icon } from "../../ui/button.tsx";
-import { Boxes, Brain, Clock, Network, Server } from "../../ui/icons.ts";
+import { Clock, Cpu, HardDrive, Network, Server } from "../../ui/icons.ts";
 import { Ago, Badge, Card, Facts, Id, Meter, PageHead } from "../../ui/pieces.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
@@ -166,7 +166,7 @@ function Disk({ state: { stores, disk, last_backup_at: backup } }: StateProps) {
     free: bytesText(disk.free_bytes),
   })}`;
   return (
-    <Part title={t("Stores and disk")} icon={Boxes} brief={usedText}>
+    <Part title={t("Stores and disk")} icon={HardDrive} brief={usedText}>
       <div class="stack">
         <Meter label={t("Disk used")} share={used} tone={tone} />
         <ul class="list stack tight sizes">
@@ -219,7 +219,7 @@ function Processes({ state: { lanes } }: StateProps) {
   return (
     <Part
       title={t("Model processes")}
-      icon={Brain}
+      icon={Cpu}
       brief={`${t("{n} of {total} up", { n: up, total: lanes.length })} · ${bytesText(bytes)}`}
     >
       <LaneList lanes={lanes} />

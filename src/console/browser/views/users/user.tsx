@@ -59,7 +59,7 @@ export function UserPage({ id }: { readonly id: string }) {
                 known?.memoriesRead === true && ["profile", t("Profile")],
                 known?.memoriesRead === true && ["memories", t("Memories")],
                 known?.chatsRead === true && ["chats", t("Chats")],
-                ["events", t("Events")],
+                ["events", t("Logged events")],
               ]}
             />
             {tab === "profile" && <ProfileView id={id} />}

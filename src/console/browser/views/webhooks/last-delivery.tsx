@@ -31,7 +31,7 @@ export function LastDelivery({ id }: { readonly id: string }) {
     <span class="stack-lines">
       <a class="row nowrap quiet-link" href={to(["webhooks", id])}>
         <DeliveryBadge status={status} />
-        {answer != null && <span class="fine cut">{answer}</span>}
+        {answer != null && <span class="fine break">{answer}</span>}
       </a>
       <span class="fine">
         <Ago time={at} />
