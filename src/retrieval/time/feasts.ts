@@ -52,7 +52,14 @@ function thanksgiving(year: number): number {
   return from + (((4 - weekdayOf(from) + 7) % 7) + 21) * DAY_MS;
 }
 
-const LUNAR = new Intl.DateTimeFormat("en-u-ca-chinese", { month: "numeric", day: "numeric", timeZone: "UTC" });
+let lunarCalendar: Intl.DateTimeFormat | null = null;
+
+// Made at the first question for a lunar day, because that takes 20 ms, by which each start would be slower.
+function openLunarCalendar(): Intl.DateTimeFormat {
+  lunarCalendar ??= new Intl.DateTimeFormat("en-u-ca-chinese", { month: "numeric", day: "numeric", timeZone: "UTC" });
+  return lunarCalendar;
+}
+
 /** The Chinese year begins between 21 January and 21 February. */
 const LUNAR_NEW_YEAR = { first: 20, days: 33 } as const;
 /** Days of a lunar month, at most. */
@@ -68,7 +75,8 @@ function lunarDay(year: number, month: number, day: number): number | null {
     const first = Date.UTC(year, 0, LUNAR_NEW_YEAR.first + Math.floor((month - 1) * 29.5) + day - 1);
     const length = LUNAR_NEW_YEAR.days + LUNAR_MONTH_DAYS + 2;
     const days = Array.from({ length }, (_, offset) => first + offset * DAY_MS);
-    found = days.find((each) => LUNAR.format(each) === `${month}/${day}`) ?? null;
+    const calendar = openLunarCalendar();
+    found = days.find((each) => calendar.format(each) === `${month}/${day}`) ?? null;
     lunarDays.set(key, found);
   }
   return found;
