@@ -91,7 +91,9 @@ testOfAll("a deletion of archives that is killed goes on, and no file in an arch
   server = await start(dataDir);
   const left = await seen();
   const ids = new Set(left.map(({ id }) => id));
-  expect(left.filter(({ source }) => source.container !== undefined && !ids.has(source.container))).toEqual([]);
+  // the job goes on between the pages of the list: a file that was listed before its archive was deleted is gone now
+  const alone = left.filter(({ source }) => source.container !== undefined && !ids.has(source.container));
+  for (const { id } of alone) expect((await server.call("GET", `/v1/memories/${id}`)).status).toBe(404);
   await until("the job has ended", async () => {
     job = (await server.call("GET", `/v1/jobs/${job.id}`)).body as Job;
     return job.status !== "processing";
