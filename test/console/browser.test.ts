@@ -187,6 +187,15 @@ describe.skipIf(NO_BROWSER !== null)(`in a browser${NO_BROWSER === null ? "" : `
     await page.getByRole("textbox", { name: "Question" }).fill("What is the password of the vault on the moon?");
     await page.keyboard.press("Enter");
     await page.getByText("Nothing stored answers this.").waitFor();
+    // while memories are being processed, that may be why
+    let processing = 2;
+    const counts = (url: URL) => url.pathname.endsWith("/memories/count") && url.search === "?status=processing";
+    await page.route(counts, (route) => route.fulfill({ json: { count: processing } }));
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByText("2 memories are still being processed and cannot be found yet.").waitFor();
+    processing = 0;
+    await page.getByText("All memories are processed now. Ask again.").waitFor();
+    await page.unroute(counts);
   });
 
   testOfAll("each new chat begins empty, also right after a question, and stands out in the list", async () => {

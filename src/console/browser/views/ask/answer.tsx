@@ -3,6 +3,7 @@
 import type { SearchResult } from "../../core/calls.ts";
 import { countText, dayText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
+import { rights } from "../../core/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CircleAlert, LoaderCircle, RotateCcw } from "../../ui/icons.ts";
 import { lazily } from "../../ui/lazy.tsx";
@@ -11,6 +12,7 @@ import { Problem } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { placeOf } from "../shared/memory-names.ts";
 import { citationsOf } from "./citations.ts";
+import { StillProcessing } from "./still-processing.tsx";
 
 const Markdown = lazily(() => import("../../ui/markdown.tsx"));
 
@@ -65,6 +67,10 @@ export function Answer({ turn, onSource, retry }: AnswerProps) {
           <Markdown text={text} onCitation={open} isBusy={state === "writing"} />
         )}
       </div>
+      {answerState === "not_found" &&
+        state === "done" &&
+        retry !== undefined &&
+        rights.value?.memoriesRead === true && <StillProcessing />}
       {error !== null && <Problem error={error} />}
       {state === "stopped" && (
         <p class="fine">{text === "" ? t("This question got no answer.") : t("Stopped before it was complete.")}</p>

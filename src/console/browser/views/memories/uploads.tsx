@@ -120,7 +120,6 @@ export function Uploads({ attributes, onStored, close, children }: UploadsProps)
           ))}
         </ul>
       )}
-      {children}
       <ul class="list stack tight transfers" aria-live="polite">
         {transfers.map((transfer) => (
           <li key={transfer.id} class="transfer">
@@ -151,6 +150,7 @@ export function Uploads({ attributes, onStored, close, children }: UploadsProps)
           </li>
         ))}
       </ul>
+      {children}
       <DialogFoot>
         <Button run={close}>{transfers.length > 0 && staged.length === 0 ? t("Done") : t("Cancel")}</Button>
         <Button
