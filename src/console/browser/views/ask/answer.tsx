@@ -130,7 +130,7 @@ function SourceButton({ source, number, onSource }: SourceButtonProps) {
   return (
     <button type="button" class="source" onClick={() => onSource(source, number)}>
       <span class="citation">{number}</span>
-      <span class="cut" dir="auto">
+      <span class="two-lines" dir="auto">
         {title}
       </span>
       {about !== "" && (
