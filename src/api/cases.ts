@@ -145,8 +145,8 @@ function runView(run: CaseRun): View<typeof schema.CaseRun> {
 }
 
 /**
- * The result of each mode that the run names, in that order, also if nothing was measured in it. If the run names none:
- * of each mode in which a case was measured, by name.
+ * The result of each mode that the run names, in that order, even of one in which no case was measured. If the run
+ * names no modes: of each mode in which a case was measured, by name.
  */
 function resultsOf({ modes, sums }: CaseRun): readonly View<typeof schema.CaseResult>[] {
   const listed = modes ?? sums.map(({ mode }) => mode).toSorted();

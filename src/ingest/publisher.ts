@@ -134,8 +134,8 @@ export class Publisher {
     });
   }
 
-  // The part is published before the round, whose memories were chosen earlier. So a large memory notices that its
-  // lease is lost, and is retracted, before a newer version of it is published.
+  // Publishes a part of the large memory before the memories of the round. If its lease is lost because it has changed,
+  // it is retracted that way before its newer version, which may be in the round, is published.
   async #publishNext(round: readonly Waiting[]): Promise<void> {
     if (this.#large !== null && (await this.#publishPart(this.#large))) this.#large = null;
     const byProject = Map.groupBy(round, ({ ready }) => ready.completion.job.projectId);

@@ -1,4 +1,5 @@
-// Implements ActivityStore. Counts are stored both by hour and by day, because hours are kept for a shorter time.
+// Stores counts of what a project does (ActivityStore), both by hour and by day, because hours are kept for a shorter
+// time.
 
 import {
   ACTIVITY_STEP_NAMES,

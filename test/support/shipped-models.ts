@@ -26,7 +26,7 @@ export const ENGLISH_TUNING = embedderOf(readModels(MODELS_DIR), ENGLISH).tuning
 
 /**
  * Makes a folder for `MNEME_MODELS_DIR` with the shipped embedders, whose manifests name no reranker there. A server
- * loads the reranker at each start, which costs tests that start many servers and never rerank.
+ * loads its reranker when it starts, which would slow down tests that start many servers and never rerank.
  */
 export function writeEmbeddersAlone(folder: string): void {
   for (const id of [ENGLISH, MULTILINGUAL]) {

@@ -1,6 +1,7 @@
 // The days of feasts: fixed ones, those that follow Easter, those of the lunar calendar, and Thanksgiving.
 
 import { DAY_MS } from "../../kit/clock.ts";
+import { once } from "../../kit/once.ts";
 import { type ClosedSpan, dateOf, monthOf, weekdayOf } from "./calendar.ts";
 
 /**
@@ -52,13 +53,10 @@ function thanksgiving(year: number): number {
   return from + (((4 - weekdayOf(from) + 7) % 7) + 21) * DAY_MS;
 }
 
-let lunarCalendar: Intl.DateTimeFormat | null = null;
-
-// Made at the first question for a lunar day, because that takes 20 ms, by which each start would be slower.
-function openLunarCalendar(): Intl.DateTimeFormat {
-  lunarCalendar ??= new Intl.DateTimeFormat("en-u-ca-chinese", { month: "numeric", day: "numeric", timeZone: "UTC" });
-  return lunarCalendar;
-}
+// Made at the first question for a lunar day, because it takes 20 ms, which would make each start slower.
+const lunarCalendar = once(
+  () => new Intl.DateTimeFormat("en-u-ca-chinese", { month: "numeric", day: "numeric", timeZone: "UTC" }),
+);
 
 /** The Chinese year begins between 21 January and 21 February. */
 const LUNAR_NEW_YEAR = { first: 20, days: 33 } as const;
@@ -75,7 +73,7 @@ function lunarDay(year: number, month: number, day: number): number | null {
     const first = Date.UTC(year, 0, LUNAR_NEW_YEAR.first + Math.floor((month - 1) * 29.5) + day - 1);
     const length = LUNAR_NEW_YEAR.days + LUNAR_MONTH_DAYS + 2;
     const days = Array.from({ length }, (_, offset) => first + offset * DAY_MS);
-    const calendar = openLunarCalendar();
+    const calendar = lunarCalendar();
     found = days.find((each) => calendar.format(each) === `${month}/${day}`) ?? null;
     lunarDays.set(key, found);
   }

@@ -8,7 +8,7 @@ import { UnknownOutcome } from "../../ports/transactions.ts";
  * invalid_url: the address is not one of PostgreSQL. unreachable: no server answers. refused: wrong user or password.
  * missing: there is no such database. rights: the user may not do this. too_old, encoding, standby: the server or
  * database cannot be used. newer_schema, older_schema: another version of Mneme made the tables.
- * full: its disk or its number of connections is used up. lost: the connection ended or the server did not answer in
+ * full: the server has no disk space or no connection left. lost: the connection ended or the server did not answer in
  * time, so whether a commit happened is unknown. busy: another transaction takes too long, or both would wait for each
  * other. slow: the server takes too long for the statements of one transaction. closed: the data is being moved and
  * cannot be changed. unfinished, not_empty: a move into the database has not ended, or cannot begin.

@@ -177,9 +177,9 @@ export class Archive implements TextArchive {
   }
 
   /**
-   * Overwrites what removed and replaced texts left in the file, if there is any of it, and makes the file smaller if
-   * much of it is unused. Writes go on between its steps. Returns whether the file has nothing of such texts any more;
-   * false if a backup reads the file, memories were removed meanwhile, or the file was reopened or is being closed.
+   * Overwrites the remains of removed and replaced texts in the file, if there are any, and makes the file smaller if
+   * much of it is unused. Writes go on between its steps. Returns whether the file has no such remains any more; false
+   * if a backup reads the file, memories were removed meanwhile, or the file was reopened or is being closed.
    * @throws StoreError if the file cannot be used
    */
   eraseRemoved(): Promise<boolean> {

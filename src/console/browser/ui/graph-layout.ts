@@ -211,9 +211,9 @@ interface PlacedLabel extends Point {
 }
 
 /**
- * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. No
- * link goes between a label and its node. Of the places with room a label takes the one that crosses the fewest links
- * and points away from them.
+ * Places of the labels that find room beside their nodes, over no other label and no other node, heaviest first. A
+ * place is left out if a link would go between the label and its node. Of the others, a label takes the one that
+ * crosses the fewest links and points away from them.
  */
 export function labelsWithRoom(
   { nodes, links }: Graph,

@@ -1,7 +1,7 @@
 // The table of memories. The page contains only the visible rows, so that 10,000 memories scroll smoothly.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Memory } from "../../core/calls.ts";
 import { countText, numberText } from "../../core/format.ts";
 import { t } from "../../core/i18n.ts";
@@ -101,8 +101,9 @@ function Rows({ rows, columns, selected, onSelected, onEnd }: RowsProps) {
   const isNarrow = useIsNarrow();
   const rowPx = isNarrow ? CARD_PX : ROW_PX;
   const heightOf = (row: number) => rowPx + (rows[row]?.error === undefined ? 0 : REASON_PX);
-  const failed = rows.flatMap(({ error }, at) => (error === undefined ? [] : [at]));
-  const virtual = useVirtual(frame, rows.length, heightOf, `${rowPx} ${failed.join(" ")}`);
+  // a scrolled table is rendered at each frame, with up to all memories of a project in `rows`
+  const failed = useMemo(() => rows.flatMap(({ error }, at) => (error === undefined ? [] : [at])).join(" "), [rows]);
+  const virtual = useVirtual(frame, rows.length, heightOf, `${rowPx} ${failed}`);
   const seenLast = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {
     if (onEnd !== null && (frame.current?.scrollTop ?? 0) > 0 && seenLast >= rows.length - ROWS_AHEAD) onEnd();
